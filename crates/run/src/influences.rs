@@ -94,6 +94,8 @@ const CXX: &[(&str, Influence)] = &[
 const SYSTEM: &[&str] = &[
     "ld-linux",
     "libatomic.so",
+    "libc++.so",
+    "libc++abi.so",
     "libc.so",
     "libc-2.",
     "libdl.so",

@@ -28,6 +28,8 @@ pub(crate) mod files;
 pub(crate) mod filled;
 pub(crate) mod inquiries;
 pub(crate) mod invisible;
+
+pub(crate) mod libcxx;
 pub(crate) mod lifetimes;
 pub(crate) mod listings;
 pub(crate) mod mappings;

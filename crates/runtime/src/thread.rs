@@ -170,6 +170,8 @@ pub(crate) struct Thread {
     pub(crate) team: Cell<*mut c_void>,
     /// The task of OpenMP's that it runs; null: none.
     pub(crate) task: Cell<*mut c_void>,
+    /// What it waits for in libc++, which waits again when the limit is over; 0: nothing.
+    pub(crate) waits_in_rounds: Cell<u64>,
     /// How many locks that the program announces it is inside, and how often it has touched memory there.
     pub(crate) locks_inside: Cell<u32>,
     pub(crate) tries: Cell<u32>,

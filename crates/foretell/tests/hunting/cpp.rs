@@ -56,6 +56,36 @@ fn mistakes_in_programs_with_libcxx_are_found() {
     assert!(shown(&report).iter().any(|finding| finding["rung"] == "confirmed"), "{report:#}");
 }
 
+/// Hunts in a program with LLVM's library, which is no library that orders threads out of sight. None: there is no libc++.
+fn hunt_with_libcxx(name: &str) -> Option<(Option<i32>, Value)> {
+    if !testing::has("clang") || !Path::new("/usr/include/c++/v1/version").exists() {
+        testing::skip("there is no libc++ (libc++-dev)");
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    compile(directory.path(), &program(&format!("cpp/{name}")), &CLANG, &["-stdlib=libc++"]);
+    let hunted = foretell(directory.path(), &["hunt", "--json", "--timeout", "8", "--", "./program"]);
+    let said = String::from_utf8_lossy(&hunted.stderr);
+    assert!(!said.contains("orders threads in ways"), "{said}");
+    Some((hunted.status.code(), json(&hunted)))
+}
+
+#[test]
+fn what_libcxx_orders_in_its_own_code_is_silent() {
+    let Some((status, report)) = hunt_with_libcxx("library_orders.cc") else { return };
+    assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
+}
+
+/// Waiting for an atomic object has a time limit in the library, after which it waits again.
+#[test]
+fn locks_and_semaphores_of_libcxx_deadlock() {
+    for name in ["shared_mutex_order.cc", "semaphore_order.cc"] {
+        let Some((status, report)) = hunt_with_libcxx(name) else { return };
+        let [deadlock] = shown(&report)[..] else { panic!("{report:#}") };
+        assert_eq!((status, &deadlock["rung"]), (Some(1), &"confirmed".into()), "{report:#}");
+    }
+}
+
 /// `std::execution::par` runs on libtbb. It is named, and what it orders out of sight is not reported; a race is.
 #[test]
 fn parallel_algorithms_are_silent_and_their_library_is_named() {

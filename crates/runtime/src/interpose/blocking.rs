@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_long, c_void};
 
 use wire::{Kind, Passage, Stop, Waker};
 
-use super::{children, clocks, outside, rust, signals, sleeping, threads};
+use super::{children, clocks, libcxx, outside, rust, signals, sleeping, threads};
 use crate::clock::{self, Wait};
 use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
@@ -150,11 +150,13 @@ unsafe {
     let command = operation & libc::FUTEX_CMD_MASK;
     let key = word as u64 | 1;
     let inside = enter()?;
+    let awaited = libcxx::awaited(&inside);
+    let limit = if awaited.is_some() { core::ptr::null() } else { limit };
     match command {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
             if limit.is_null() {
                 let (object, pc) = rust::awaited(&inside, word as u64, pc);
-                inside.simple(Kind::Awaits, pc, object | 1);
+                inside.simple(Kind::Awaits, pc, awaited.unwrap_or(object) | 1);
             }
             let end = if limit.is_null() {
                 End::NEVER
