@@ -1,5 +1,5 @@
-//! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, compared with ThreadSanitizer and, where it is
-//! installed, Archer. `FORETELL` may name a binary to be measured. The name of each program says whether it races.
+//! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, as gcc and as clang compile them, compared with
+//! ThreadSanitizer and, where it is installed, Archer. `FORETELL` may name a binary to be measured. The name of each program says whether it races.
 //!
 //! They are not in this repository. `FORETELL_DATARACEBENCH` names a checkout of it. Programs for GPUs and for SIMD units are left out, because
 //! neither compiler's threads run them. As many programs as there are cores are run side by side, or `FORETELL_BENCH_JOBS` of them. What was measured is
@@ -61,6 +61,8 @@ enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Tool {
     Foretell,
+    /// The same, with clang and its library.
+    ForetellClang,
     ThreadSanitizer,
     Archer,
 }
@@ -69,9 +71,15 @@ impl Tool {
     fn name(self) -> &'static str {
         match self {
             Tool::Foretell => "Foretell, one hunt",
+            Tool::ForetellClang => "Foretell with clang, one hunt",
             Tool::ThreadSanitizer => "gcc's ThreadSanitizer, up to 3 runs",
             Tool::Archer => "Archer, up to 3 runs",
         }
+    }
+
+    /// Whether it confirms what it reports.
+    fn hunts(self) -> bool {
+        matches!(self, Tool::Foretell | Tool::ForetellClang)
     }
 }
 
@@ -91,7 +99,8 @@ pub(crate) fn run() -> Outcome {
     let (built, build) = measured_binary()?;
     let archer = archer();
     let mut tools = vec![Tool::Foretell, Tool::ThreadSanitizer];
-    tools.extend(archer.as_ref().map(|_| Tool::Archer));
+    // Archer comes with clang's library.
+    tools.extend(archer.iter().flat_map(|_| [Tool::ForetellClang, Tool::Archer]));
     let rows = with_directory(|directory| {
         // A copy, so that building can go on meanwhile.
         let foretell = directory.join("foretell");
@@ -208,15 +217,15 @@ impl Bench<'_> {
 
     fn build(&self, tool: Tool, program: &Program, binary: &Path) -> Result<bool, String> {
         let mut command = match tool {
-            Tool::Foretell => {
+            Tool::Foretell | Tool::ForetellClang => {
                 let mut command = Command::new(self.foretell);
-                command.arg("cc");
+                command.arg("cc").env("FORETELL_CC", if tool == Tool::Foretell { "gcc" } else { "clang" });
                 command
             }
             Tool::ThreadSanitizer => Command::new("gcc"),
             Tool::Archer => Command::new("clang"),
         };
-        if tool != Tool::Foretell {
+        if !tool.hunts() {
             command.arg("-fsanitize=thread");
         }
         command.args(["-g", "-std=gnu99", "-fopenmp", "-w"]).arg(&program.source).arg("-o").arg(binary);
@@ -249,7 +258,7 @@ impl Bench<'_> {
             command.env("OMP_NUM_THREADS", threads.to_string());
             command
         };
-        if tool == Tool::Foretell {
+        if tool.hunts() {
             let hunt = |seconds: u64| {
                 let mut command = limited(seconds);
                 command.arg(self.foretell).args(["hunt", "--quiet", "--json", "--results", "results"]);
@@ -358,11 +367,8 @@ fn report(rows: &[Row], tools: &[Tool], build: &str) -> String {
     for &tool in tools {
         for threads in THREADS {
             let of = |races, wanted| count(rows, tool, threads, races, wanted);
-            let confirmed = if tool == Tool::Foretell {
-                of(true, Verdict::Confirmed).to_string()
-            } else {
-                "-".to_owned()
-            };
+            let confirmed =
+                if tool.hunts() { of(true, Verdict::Confirmed).to_string() } else { "-".to_owned() };
             let _ = writeln!(
                 text,
                 "| {} | {threads} | {confirmed} | {} | {} | {} | {} | {} |",
@@ -385,12 +391,18 @@ fn report(rows: &[Row], tools: &[Tool], build: &str) -> String {
     for row in rows {
         for (tool, threads, verdict, remark) in &row.verdicts {
             let expected = if row.races { Verdict::Confirmed } else { Verdict::Silent };
-            if *tool == Tool::Foretell && *verdict != expected && *threads != MANY {
+            if tool.hunts() && *verdict != expected && *threads != MANY {
                 let why = reasons::reason(&row.name).unwrap_or("Not known.");
                 let outcome = format!("{verdict:?} {}", remark.replace('|', "/"));
                 let many = row.verdicts.iter().find(|(_, threads, ..)| *threads == MANY);
                 let many = many.map_or("-".to_owned(), |(.., verdict, _)| format!("{verdict:?}"));
-                let _ = writeln!(text, "| {} | {threads} | {} | {many} | {why} |", row.name, outcome.trim());
+                let compiler = if *tool == Tool::ForetellClang { " with clang" } else { "" };
+                let _ = writeln!(
+                    text,
+                    "| {} | {threads}{compiler} | {} | {many} | {why} |",
+                    row.name,
+                    outcome.trim()
+                );
             }
         }
     }
