@@ -16,7 +16,7 @@ use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
 use pipeline::{Bounds, Budget, saved};
-use report::{Harm, Stopped, StoppedBy};
+use report::{Harm, Predictions, Stopped, StoppedBy};
 use wire::{Children, Policy};
 
 use super::clocks::Clocks;
@@ -217,13 +217,13 @@ impl Hunt {
                 unfinished: Vec::new(),
                 left_out: 0,
             });
-            let shown = || predictions.findings.iter().filter(|finding| finding.shown != Some(false));
+            let shows = predictions.findings.iter().any(|finding| finding.shown != Some(false));
             let printed = match json {
                 true => output::print_json(&predictions),
-                false => output::print(&in_brief(&predictions)),
+                false => output::print(&in_brief(predictions)),
             };
-            match (printed, shown().count()) {
-                (Ok(()), 1..) => Exit::Findings,
+            match (printed, shows) {
+                (Ok(()), true) => Exit::Findings,
                 _ => Exit::Budget,
             }
         })
@@ -334,10 +334,13 @@ impl Hunt {
     }
 }
 
-/// What is printed where there is no time to present it: each finding in a line.
-fn in_brief(predictions: &report::Predictions) -> String {
-    let shown = predictions.findings.iter().filter(|finding| finding.shown != Some(false));
-    shown.map(report::finding_in_a_line).collect::<String>() + &report::summary(predictions)
+/// What is printed where there is no time to present it: each finding that is shown in a line, and how many are not.
+fn in_brief(mut predictions: Predictions) -> String {
+    let all = std::mem::take(&mut predictions.findings);
+    let (shown, hidden): (Vec<_>, Vec<_>) = all.into_iter().partition(|finding| finding.shown != Some(false));
+    let lines: String = shown.iter().map(report::finding_in_a_line).collect();
+    predictions.findings = shown;
+    format!("{lines}{}{}", report::hidden_in_words(&hidden), report::summary(&predictions))
 }
 
 #[cfg(test)]
@@ -385,8 +388,19 @@ mod tests {
             std::fs::write(&kept, serde_json::to_vec(&found).unwrap()).unwrap();
             assert_eq!(hunt.last_words(kept.clone())(), exit, "{text}");
             let says_where =
-                in_brief(&found).starts_with("race-1: data race on x at a.c:1 and a.c:2, predicted\n");
+                in_brief(found).starts_with("race-1: data race on x at a.c:1 and a.c:2, predicted\n");
             assert_eq!(says_where, exit == Exit::Findings);
         }
+    }
+
+    #[test]
+    fn what_is_not_shown_is_not_counted_as_found_either() {
+        let trace = trace::text::read_bytes(b"T0|w(x)|1\nT1|w(x)|2\n").unwrap();
+        let file = TraceFile::in_memory(trace, "test");
+        let mut found = predict(&file, &PredictOptions::default(), &mut Silent).unwrap();
+        assert!(in_brief(found.clone()).contains("SUMMARY: 1 finding"));
+        found.findings[0].shown = Some(false);
+        let said = in_brief(found);
+        assert!(said.contains("1 more finding is not shown") && said.contains("SUMMARY: nothing"), "{said}");
     }
 }
