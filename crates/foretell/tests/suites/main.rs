@@ -129,6 +129,15 @@ COUNTER_LOCKED=1 ./counter from-environment
     assert_eq!(replayed.status.code(), Some(1), "{replayed:?}");
 }
 
+#[test]
+fn a_suite_without_threads_says_that_it_has_none() {
+    let project = project("./counter alone\n");
+    let output = foretell(project.path(), &["test", "--timeout", "10", "--", "./check.sh"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("none of them creates a thread") && said.contains("has a filter"), "{said}");
+}
+
 /// A library with a race, for programs that are not built for recording.
 const LIBRARY: &str = "\
 #include <pthread.h>

@@ -34,6 +34,11 @@ pub(super) fn together(
         tests.iter().find_map(|test| Some(format!("{}: {}", test.name, test.message.as_ref()?)));
     let nothing = || match &first_error {
         Some(error) => Error::from(ErrorKind::NothingHunted).note(error.as_str()),
+        None if tests.iter().all(|test| test.outcome == TestOutcome::NoThreads) => {
+            Error::from(ErrorKind::NothingHunted)
+                .note("none of them creates a thread")
+                .help("if the test command has a filter, check that it selects the tests you mean")
+        }
         None => Error::from(ErrorKind::NothingHunted),
     };
     // Another machine hunts in all that there is.
