@@ -15,6 +15,7 @@ mod annotations;
 mod blocks;
 mod chosen;
 mod debug;
+mod descriptors;
 mod directives;
 mod fibers;
 mod frames;
@@ -55,6 +56,7 @@ use trace::{ImpossibleEvent, Metadata, Trace};
 use wire::{Damage, Event, Header, Losses, NotALog, Op, Reader, Stop};
 
 use chosen::Chosen;
+use descriptors::Descriptors;
 use fibers::Fibers;
 use handed::HandOvers;
 use memory::Output;
@@ -329,6 +331,7 @@ struct FirstPass {
     sharing: Sharing,
     threads: Threads,
     hand_overs: HandOvers,
+    descriptors: Descriptors,
     /// The log says why it ends.
     has_end: bool,
 }
@@ -370,6 +373,7 @@ impl FirstPass {
         self.sharing.see(event);
         self.threads.see(if let Op::Create { .. } = event.op { of_carrier } else { event });
         self.hand_overs.see(event);
+        self.descriptors.see(of_carrier);
         self.has_end |= matches!(event.op, Op::Stop(_));
     }
 
@@ -384,7 +388,8 @@ impl FirstPass {
     ) -> io::Result<Translator<S>> {
         let shared = self.sharing.finish();
         let chosen = choose(&shared)?;
-        let metadata = Metadata { modules: modules.described(), ..metadata.clone() };
+        let descriptors = self.descriptors.finish(self.threads.origins());
+        let metadata = Metadata { modules: modules.described(), descriptors, ..metadata.clone() };
         sink.metadata(&metadata)?;
         let output = Output { modules, sink };
         let variables = Variables::new(shared);

@@ -10,6 +10,7 @@
 //!
 //! Who runs a command says so first ([`in_words`]).
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use run::drive::{Client, Drive};
 use run::environment::EnvironmentSource;
 use run::program::{Program, Recordability, checksum};
 use run::replay::Command;
-use trace::{Binary, Metadata};
+use trace::{Binary, Metadata, ThreadPath};
 
 use crate::client_input;
 use crate::error::{Error, ErrorKind};
@@ -59,6 +60,7 @@ pub fn command_of(metadata: &Metadata, chosen_by: ChosenBy) -> Result<Command, E
             ChosenBy::User => client(metadata),
         }),
         clock: clock(metadata),
+        descriptors: descriptors(metadata),
     })
 }
 
@@ -97,6 +99,7 @@ pub fn command_named(words: &[OsString], recorded: Option<&Metadata>) -> Command
         only_sync: recorded.is_some_and(is_only_sync) && has_runtime_preloaded,
         drive: recorded.and_then(client_input::client),
         clock: recorded.map(clock).unwrap_or_default(),
+        descriptors: recorded.map(descriptors).unwrap_or_default(),
         ..Command::default()
     }
 }
@@ -136,6 +139,12 @@ pub fn quoted(word: &str) -> String {
 
 fn is_only_sync(metadata: &Metadata) -> bool {
     metadata.settings.contains_key("only-sync")
+}
+
+/// The numbers of files that threads were given. What names no thread is left out.
+fn descriptors(metadata: &Metadata) -> BTreeMap<ThreadPath, Vec<u32>> {
+    let given = metadata.descriptors.iter();
+    given.filter_map(|(thread, numbers)| Some((thread.parse().ok()?, numbers.clone()))).collect()
 }
 
 fn size(metadata: &Metadata) -> Option<u64> {

@@ -108,7 +108,7 @@ pub fn replay(plan: &Plan, command: &Command, settings: ReplaySettings) -> Resul
     let control = Control::new(plan, &settings);
     let ran = run::run(
         command,
-        &control.to_bytes(),
+        &control.to_bytes(&command.descriptors),
         &settings.for_runtime(plan),
         if plan.goal.is_endless() { settings.limit.min(ENDLESS) } else { settings.limit },
         &settings.cancellation,

@@ -20,6 +20,7 @@ pub(crate) mod clocks;
 pub(crate) mod conditions;
 pub(crate) mod containers;
 pub(crate) mod databases;
+pub(crate) mod descriptors;
 pub(crate) mod encodings;
 pub(crate) mod epoll;
 pub(crate) mod failures;

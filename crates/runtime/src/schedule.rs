@@ -119,6 +119,8 @@ pub(crate) struct Entry {
     pub(crate) role: Option<u32>,
     /// How many threads it has created.
     pub(crate) children: u32,
+    /// How many numbers of files it was given that it was given in the recorded run as well.
+    pub(crate) opened: u32,
     /// The access that it is about to make, its budget used up, and at which position: of no meaning at another one.
     pub(crate) pending: Option<(u64, PendingAccess)>,
     /// It has nothing left to do but to go into a library, where others wait for it.
@@ -144,6 +146,7 @@ impl Entry {
             granted: 0,
             role: None,
             children: 0,
+            opened: 0,
             pending: None,
             leaves: false,
         }

@@ -54,6 +54,10 @@ pub struct Metadata {
     /// Where in the source calls of `realloc` are: what they return may lie where the old block was, whose address is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reallocations: Vec<String>,
+    /// The numbers of files that each thread was given, by its path, in the order in which it was: which ones are free depends on what
+    /// other threads do.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub descriptors: BTreeMap<String, Vec<u32>>,
     /// Calls that misuse locks and condition variables, as the run made them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misuses: Vec<Misuse>,

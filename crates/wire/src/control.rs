@@ -1,26 +1,27 @@
 //! What a replay is to do: the file [`CONTROL_FILE`](crate::CONTROL_FILE).
 //!
-//! A header, a table of threads, instructions that are performed in order, and names of threads for debuggers. All parts have a
-//! fixed size, so the runtime reads them where they are: nothing is parsed from text, nothing is allocated. After the last instruction
+//! A header, a table of threads, instructions that are performed in order, names of threads for debuggers, and the numbers of files that
+//! threads were given. All parts have a fixed size, so the runtime reads them where they are: nothing is parsed from text, nothing is allocated. After the last instruction
 //! the program runs freely. Numbers are little endian.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 8 | `fortlctl` |
-//! | 8 | 4 | the version, 3 |
+//! | 8 | 4 | the version, 4 |
 //! | 12 | 4 | 0: the program is ended when it leaves the schedule; 1: it runs on |
-//! | 16 | 4, 4, 4 | how many threads, instructions and names follow |
-//! | 28 | 4 | 0 |
+//! | 16 | 4, 4, 4, 4 | how many threads, instructions, names and numbers of files follow |
 //! | 32 | 8 each | threads: the parent's position in this table (`u32::MAX`: none), and which of its threads it is |
 //! | .. | 16 each | instructions: what, which thread, which place (or step) |
 //! | .. | 20 each | names: which thread, 16 bytes of name |
+//! | .. | 8 each | numbers of files: which thread, the number; those of a thread are together, in the order in which it was given them |
 
 const MAGIC: [u8; 8] = *b"fortlctl";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 32;
 pub(crate) const ORIGIN: usize = 8;
 const INSTRUCTION: usize = 16;
 const NAME: usize = 4 + MAX_NAME;
+const GIVEN: usize = 8;
 /// The longest name the kernel keeps for a thread, with its closing zero.
 const MAX_NAME: usize = 16;
 const NO_PARENT: u32 = u32::MAX;
@@ -151,6 +152,16 @@ impl ThreadName {
     }
 }
 
+/// The number of a file that a thread was given in the recorded run. Which one the kernel gives depends on who else has opened and closed files, so a
+/// replay gives the thread the same one again, if it is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenDescriptor {
+    /// The thread's position in the table.
+    pub thread: u32,
+    /// The number.
+    pub number: u32,
+}
+
 /// What happens to a program that leaves the schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDivergence {
@@ -180,11 +191,13 @@ pub fn write_control(
     origins: &[Origin],
     instructions: &[Instruction],
     names: &[ThreadName],
+    descriptors: &[GivenDescriptor],
     write: &mut impl FnMut(&[u8]),
 ) {
     let goes_on = u32::from(on_divergence == OnDivergence::Continue);
     write(&MAGIC);
-    for number in [VERSION, goes_on, origins.len() as u32, instructions.len() as u32, names.len() as u32, 0] {
+    let counts = [origins.len(), instructions.len(), names.len(), descriptors.len()];
+    for number in [VERSION, goes_on].into_iter().chain(counts.map(|count| count as u32)) {
         write(&number.to_le_bytes());
     }
     write_origins(origins, write);
@@ -192,6 +205,10 @@ pub fn write_control(
     for name in names {
         write(&name.thread.to_le_bytes());
         write(&name.bytes);
+    }
+    for given in descriptors {
+        write(&given.thread.to_le_bytes());
+        write(&given.number.to_le_bytes());
     }
 }
 
@@ -219,6 +236,7 @@ pub struct Control<'a> {
     origins: &'a [u8],
     instructions: &'a [u8],
     names: &'a [u8],
+    descriptors: &'a [u8],
 }
 
 impl<'a> Control<'a> {
@@ -237,7 +255,8 @@ impl<'a> Control<'a> {
         let (origins, rest) = rest.split_at_checked(size(16, ORIGIN)?)?;
         let (instructions, rest) = rest.split_at_checked(size(20, INSTRUCTION)?)?;
         let (names, rest) = rest.split_at_checked(size(24, NAME)?)?;
-        let control = Control { on_divergence, origins, instructions, names };
+        let (descriptors, rest) = rest.split_at_checked(size(28, GIVEN)?)?;
+        let control = Control { on_divergence, origins, instructions, names, descriptors };
         (rest.is_empty() && control.is_consistent()).then_some(control)
     }
 
@@ -251,6 +270,8 @@ impl<'a> Control<'a> {
                 Instruction::decode(bytes).is_some_and(|instruction| instruction.thread().is_none_or(has))
             })
             && self.names().all(|name| has(name.thread))
+            && self.descriptors().all(|given| has(given.thread))
+            && self.descriptors().is_sorted_by_key(|given| given.thread)
     }
 
     /// The threads, parents before children.
@@ -272,6 +293,14 @@ impl<'a> Control<'a> {
             let mut name = [0; MAX_NAME];
             name.copy_from_slice(&bytes[4..]);
             ThreadName { thread: word(bytes, 0).unwrap_or(0), bytes: name }
+        })
+    }
+
+    /// The numbers of files that threads were given, thread by thread.
+    pub fn descriptors(&self) -> impl ExactSizeIterator<Item = GivenDescriptor> + 'a {
+        self.descriptors.chunks_exact(GIVEN).map(|bytes| GivenDescriptor {
+            thread: word(bytes, 0).unwrap_or(0),
+            number: word(bytes, 4).unwrap_or(0),
         })
     }
 }

@@ -75,7 +75,7 @@ mod survey;
 pub use access::{Plain, PlainAccess};
 pub use client::{ClientHeader, ClientRecord, Endpoint};
 pub use clock::{Clock, ClockStart};
-pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_control};
+pub use control::{Control, GivenDescriptor, Instruction, OnDivergence, Origin, ThreadName, write_control};
 pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};
 pub use directory::{

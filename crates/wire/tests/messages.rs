@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 
 use proptest::prelude::*;
 use wire::{
-    AtDeadlock, Children, Clock, ClockStart, Control, Instruction, Kind, Memory, Mode, NewThreads, Obstacle,
-    OnDivergence, Origin, OutcomeRecord, PendingAccess, Policy, RuntimeSettings, TestBarriers, ThreadName,
-    ThreadState, WaitsFor, write_control,
+    AtDeadlock, Children, Clock, ClockStart, Control, GivenDescriptor, Instruction, Kind, Memory, Mode,
+    NewThreads, Obstacle, OnDivergence, Origin, OutcomeRecord, PendingAccess, Policy, RuntimeSettings,
+    TestBarriers, ThreadName, ThreadState, WaitsFor, write_control,
 };
 
 fn any_clock() -> impl Strategy<Value = Clock> {
@@ -108,10 +108,15 @@ fn any_record() -> impl Strategy<Value = OutcomeRecord> {
     ]
 }
 
-fn file(origins: &[Origin], instructions: &[Instruction], names: &[ThreadName]) -> Vec<u8> {
+fn file(
+    origins: &[Origin],
+    instructions: &[Instruction],
+    names: &[ThreadName],
+    descriptors: &[GivenDescriptor],
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut write = |part: &[u8]| bytes.extend_from_slice(part);
-    write_control(OnDivergence::Continue, origins, instructions, names, &mut write);
+    write_control(OnDivergence::Continue, origins, instructions, names, descriptors, &mut write);
     bytes
 }
 
@@ -135,8 +140,10 @@ proptest! {
     #[test]
     fn instructions_are_read_as_they_are_written(instructions in prop::collection::vec(any_instruction(3), 0..40)) {
         let (origins, names) = (family(3), [ThreadName::new(2, "worker two \u{e9} with a long name")]);
-        let bytes = file(&origins, &instructions, &names);
+        let given = [(0, 7), (2, 3), (2, 3)].map(|(thread, number)| GivenDescriptor { thread, number });
+        let bytes = file(&origins, &instructions, &names, &given);
         let control = Control::parse(&bytes).unwrap();
+        prop_assert_eq!(control.descriptors().collect::<Vec<_>>(), given);
         prop_assert_eq!(control.on_divergence, OnDivergence::Continue);
         prop_assert_eq!(control.origins().collect::<Vec<_>>(), origins);
         prop_assert_eq!(control.instructions().collect::<Vec<_>>(), instructions);
@@ -152,7 +159,7 @@ proptest! {
         instructions in prop::collection::vec(any_instruction(3), 0..10),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let mut bytes = file(&family(3), &instructions, &[]);
+        let mut bytes = file(&family(3), &instructions, &[], &[]);
         for (index, byte) in damage {
             let at = index.index(bytes.len());
             bytes[at] = byte;
@@ -198,12 +205,12 @@ fn what_the_program_writes_between_is_passed_over() {
 #[test]
 fn a_table_of_threads_has_parents_first() {
     let later = [Origin { parent: Some(1), nth: 1 }, Origin { parent: None, nth: 0 }];
-    assert!(Control::parse(&file(&later, &[], &[])).is_none());
+    assert!(Control::parse(&file(&later, &[], &[], &[])).is_none());
     let unknown = [Instruction::Run { thread: 1, until: 3 }];
-    assert!(Control::parse(&file(&family(1), &unknown, &[])).is_none());
-    assert!(Control::parse(&file(&family(1), &[], &[ThreadName::new(1, "x")])).is_none());
+    assert!(Control::parse(&file(&family(1), &unknown, &[], &[])).is_none());
+    assert!(Control::parse(&file(&family(1), &[], &[ThreadName::new(1, "x")], &[])).is_none());
     // Counts that would overflow or go past the end.
-    let mut bytes = file(&family(1), &[], &[]);
+    let mut bytes = file(&family(1), &[], &[], &[]);
     bytes[20..24].copy_from_slice(&u32::MAX.to_le_bytes());
     assert!(Control::parse(&bytes).is_none());
 }

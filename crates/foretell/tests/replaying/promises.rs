@@ -64,6 +64,61 @@ int main(void) {
     }
 }
 
+/// In the recorded run, `early` opens its files first. In the run with the race it has not opened them yet, so they are free when `late` opens its pipe.
+#[test]
+fn threads_are_given_the_numbers_of_files_again() {
+    let source = "\
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static int users, seen, file, copy, ends[2], visits[64];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *early(void *p) {
+    users = 1;
+    pthread_mutex_lock(&lock);
+    file = open(\"/dev/null\", O_RDONLY);
+    copy = dup(file);
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+static void *late(void *p) {
+    usleep(20000);
+    pthread_mutex_lock(&lock);
+    if (pipe2(ends, O_CLOEXEC)) return p;
+    pthread_mutex_unlock(&lock);
+    for (int number = 0; number <= ends[1]; number++) visits[number]++;
+    seen = users;
+    return p;
+}
+int main(void) {
+    pthread_t a, b;
+    char byte = 0;
+    pthread_create(&a, 0, early, 0); pthread_create(&b, 0, late, 0);
+    pthread_join(a, 0); pthread_join(b, 0);
+    int closes = fcntl(ends[0], F_GETFD) & fcntl(ends[1], F_GETFD) & FD_CLOEXEC;
+    int carries = write(ends[1], \"x\", 1) + read(ends[0], &byte, 1);
+    int others = fcntl(file, F_GETFD) | fcntl(copy, F_GETFD);
+    printf(\"%d %d %d %d, %d %d %d\\n\", file, copy, ends[0], ends[1], closes, carries, others);
+    return seen > 1;
+}
+";
+    let (shop, race) = recorded(source, None);
+    let id = race["id"].as_str().expect("a race");
+    let replayed = said(&shop, &["replay", "run.ftr", id, "--json", "--times", "20"]);
+    assert_eq!(
+        (&replayed["result"], &replayed["confirmed"]),
+        (&json!("confirmed"), &json!(20)),
+        "{replayed:#}"
+    );
+    let outputs: Vec<&Value> =
+        replayed["runs"].as_array().expect("runs").iter().map(|run| &run["output"]).collect();
+    let numbers = outputs[0].as_str().expect("a line");
+    assert!(numbers.ends_with(", 1 2 0\n"), "{numbers}");
+    assert!(outputs.iter().all(|&output| output == numbers), "{outputs:?}");
+}
+
 /// How a replay meets an event: by the way to its thread, its place, its kind and where it is.
 fn met(trace: &Trace, events: &[EventId]) -> Vec<(String, u64, Kind, String)> {
     let notes = trace.notes().expect("a recording has notes");

@@ -75,7 +75,8 @@ pub fn debug(
 ) -> io::Result<()> {
     let until = settings.until;
     let control = Control::new(plan, &ReplaySettings { debugger: true, until: None, ..settings.clone() });
-    let directory = run::prepared(&control.to_bytes(), &settings.for_runtime(plan), command.clock)?;
+    let bytes = control.to_bytes(&command.descriptors);
+    let directory = run::prepared(&bytes, &settings.for_runtime(plan), command.clock)?;
     let environment = run::environment(command, directory.path())?;
     let write = |name: &str, content: &[u8]| fs::write(directory.path().join(name), content);
     write(LAUNCH_FILE, &launch_file(command, &environment))?;

@@ -31,7 +31,13 @@ pub fn follow(
 ) -> Result<Replay, ReplayError> {
     let control = Control::along(route, OnDivergence::Continue);
     let runtime = wire::RuntimeSettings { mode: wire::Mode::Replay, ..settings.runtime };
-    let ran = run::run(command, &control.to_bytes(), &runtime, settings.limit, &settings.cancellation)?;
+    let ran = run::run(
+        command,
+        &control.to_bytes(&command.descriptors),
+        &runtime,
+        settings.limit,
+        &settings.cancellation,
+    )?;
     let outcome = Outcome::read(&ran.outcome());
     let log = ran.log();
     let here = std::env::current_dir().unwrap_or_default();

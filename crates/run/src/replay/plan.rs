@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trace::{ExpectedFailure, Kind, ThreadPath};
-use wire::{Instruction, OnDivergence, Origin, ThreadName};
+use wire::{GivenDescriptor, Instruction, OnDivergence, Origin, ThreadName};
 
 use super::ReplaySettings;
 
@@ -218,8 +218,13 @@ impl Control {
         Control { names: Vec::new(), table, instructions, on_divergence }
     }
 
-    /// The control file.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    /// The control file, with the numbers of files that threads were given in the recorded run.
+    pub(super) fn to_bytes(&self, descriptors: &BTreeMap<ThreadPath, Vec<u32>>) -> Vec<u8> {
+        let given = self.table.0.iter().zip(0..).flat_map(|(path, thread)| {
+            let numbers = descriptors.get(path).into_iter().flatten();
+            numbers.map(move |&number| GivenDescriptor { thread, number })
+        });
+        let given: Vec<GivenDescriptor> = given.collect();
         let mut bytes = Vec::new();
         let mut write = |part: &[u8]| bytes.extend_from_slice(part);
         wire::write_control(
@@ -227,6 +232,7 @@ impl Control {
             &self.table.origins(),
             &self.instructions,
             &self.names,
+            &given,
             &mut write,
         );
         bytes
@@ -424,10 +430,24 @@ mod tests {
             ReportMemory { thread: 1 },
         ];
         assert_eq!(control.instructions, expected);
-        let bytes = control.to_bytes();
+        let bytes = control.to_bytes(&BTreeMap::new());
         let read = wire::Control::parse(&bytes).unwrap();
         assert_eq!(read.on_divergence, OnDivergence::Stop);
         assert_eq!(read.instructions().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn numbers_of_files_go_to_the_threads_that_take_part() {
+        let goal = Goal::Race(event(&[1], 1, Kind::Write), event(&[2], 4, Kind::Read));
+        let numbers = [(&[][..], vec![3]), (&[2], vec![7, 5]), (&[3], vec![9])];
+        let numbers = numbers.map(|(path, numbers)| (ThreadPath::new(path), numbers)).into();
+        let bytes = control(Vec::new(), goal).to_bytes(&numbers);
+        let given: Vec<(u32, u32)> = wire::Control::parse(&bytes)
+            .unwrap()
+            .descriptors()
+            .map(|given| (given.thread, given.number))
+            .collect();
+        assert_eq!(given, [(0, 3), (2, 7), (2, 5)]);
     }
 
     #[test]

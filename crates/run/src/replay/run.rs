@@ -1,5 +1,6 @@
 //! The recorded command, run again under a control file.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +10,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::libc;
-use trace::Ending;
+use trace::{Ending, ThreadPath};
 
 use crate::Cancellation;
 use crate::directory::WorkDirectory;
@@ -42,6 +43,8 @@ pub struct Command {
     pub drive: Option<Drive>,
     /// What its clocks show.
     pub clock: wire::Clock,
+    /// The numbers of files that its threads were given when it was recorded, in the order in which they were.
+    pub descriptors: BTreeMap<ThreadPath, Vec<u32>>,
 }
 
 impl Command {

@@ -42,7 +42,6 @@ always! {
     fn sigsuspend(set: Bytes) -> c_int;
     fn pause() -> c_int;
     fn flock(file: c_int, operation: c_int) -> c_int;
-    fn lockf(file: c_int, operation: c_int, length: c_long) -> c_int;
     fn msgrcv(queue: c_int, message: Bytes, size: usize, kind: c_long, flags: c_int) -> isize;
     fn msgsnd(queue: c_int, message: Bytes, size: usize, flags: c_int) -> c_int;
     fn semop(set: c_int, operations: Bytes, count: usize) -> c_int;

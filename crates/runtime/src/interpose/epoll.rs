@@ -6,7 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use wire::Passage;
 
-use super::files::{Use, log_use, opened};
+use super::descriptors::{as_recorded, opened};
+use super::files::{Use, log_use};
 use super::passages::{passage, remember_own};
 use super::readiness::{length, milliseconds};
 use super::{hook, outside, outside_limited, own_files};
@@ -234,6 +235,7 @@ hook! {
 
 /// An epoll that was made.
 fn created(file: c_int, pc: u64) -> c_int {
+    let file = as_recorded(file);
     remember_own(file, Passage::Interest);
     opened(file, pc)
 }

@@ -11,9 +11,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use wire::{Kind, Passage};
 
 use super::clients::{self, Question, Taking};
+use super::descriptors::{as_recorded, opened, opened_pair, pair_as_recorded};
 use super::epoll;
 use super::own_files;
-use super::passages::{copy_own, forget_own, passage, remember_own, remember_pair};
+use super::passages::{forget_own, passage, remember_pair};
 use super::ranges::log_ranges;
 use super::{hook, hook_of_six, outside, outside_limited, readiness};
 use crate::clock::Wait;
@@ -29,6 +30,11 @@ const MOST_PARTS: usize = 16;
 
 /// The program has made a socket that can be connected.
 static REACHES_OUT: AtomicBool = AtomicBool::new(false);
+
+/// The program makes a socket.
+pub(super) fn note_socket() {
+    REACHES_OUT.store(true, Ordering::Relaxed);
+}
 
 /// Whether another process may be at the other end of a socket.
 pub(crate) fn may_reach_out() -> bool {
@@ -234,15 +240,17 @@ hook! {
         let new = receive_as(Taking::Accepts, file, || Ranges::one(address, 0), pc, || {
             real!(accept(file => c_int, address => Bytes, length => Bytes) -> c_int) as isize
         });
-        clients::accepted(new as c_int);
-        opened(new as c_int, pc)
+        let new = as_recorded(new as c_int);
+        clients::accepted(new);
+        opened(new, pc)
     }
     fn accept4(file: c_int, address: Bytes, length: Bytes, flags: c_int; pc in "r8") -> c_int {
         let new = receive_as(Taking::Accepts, file, || Ranges::one(address, 0), pc, || {
             real!(accept4(file => c_int, address => Bytes, length => Bytes, flags => c_int) -> c_int) as isize
         });
-        clients::accepted(new as c_int);
-        opened(new as c_int, pc)
+        let new = as_recorded(new as c_int);
+        clients::accepted(new);
+        opened(new, pc)
     }
     fn pread(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
         receive(file, || Ranges::one(bytes, size), pc, || {
@@ -313,6 +321,7 @@ hook! {
     fn socketpair(domain: c_int, kind: c_int, protocol: c_int, files: *mut c_int; pc in "r8") -> c_int {
         let result = real!(socketpair(domain => c_int, kind => c_int, protocol => c_int, files => *mut c_int) -> c_int);
         if result == 0 {
+            pair_as_recorded(files);
             remember_pair(*files, *files.add(1));
         }
         opened_pair(result, files, pc)
@@ -338,7 +347,7 @@ pub(super) fn closing(file: c_int, pc: u64) {
 }
 
 /// What the number stands for ends.
-fn log_end(file: c_int, pc: u64) {
+pub(super) fn log_end(file: c_int, pc: u64) {
     // Who reads comes to the end.
     log_use(Use::Sends, passage(file), pc);
     // Who is given its number comes after.
@@ -347,120 +356,6 @@ fn log_end(file: c_int, pc: u64) {
         clients::closing(file);
         epoll::forget(file);
         log_use(Use::Sends, Passage::Descriptor(file as u32), pc);
-    }
-}
-
-/// A number is about to be given to a copy of a file: what it stood for is closed. The number stays valid all the time, so others may use it
-/// meanwhile, and programs do that on purpose; only closing it is a race.
-fn replace(file: c_int, number: c_int, pc: u64) {
-    log_access(Kind::Read1, file, pc);
-    if file != number {
-        log_access(Kind::Read1, number, pc);
-        log_end(number, pc);
-    }
-}
-
-/// The numbers of two new files, written by a call with this result.
-///
-/// # Safety
-/// The call was given these two numbers to write.
-pub(super) unsafe fn opened_pair(result: c_int, files: *mut c_int, pc: u64) -> c_int {
-    if result == 0 {
-        // SAFETY: the call has written both.
-        let (one, other) = unsafe { (*files, *files.add(1)) };
-        opened(one, pc);
-        opened(other, pc);
-        log_ranges(pc, &[], &[(files as u64, 2 * size_of::<c_int>())]);
-    }
-    result
-}
-
-/// The number of a new file: it comes after the number was closed.
-pub(super) fn opened(file: c_int, pc: u64) -> c_int {
-    if file >= 0 {
-        log_use(Use::Takes, Passage::Descriptor(file as u32), pc);
-    }
-    file
-}
-
-/// `fcntl`: it copies numbers as `dup` does, and waiting for a file lock blocks.
-fn control(file: c_int, command: c_int, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
-    match command {
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
-            log_access(Kind::Read1, file, pc);
-            let copy = really();
-            copy_own(file, copy);
-            clients::copied(file, copy);
-            opened(copy, pc)
-        }
-        libc::F_SETLKW | libc::F_OFD_SETLKW => match enter() {
-            Some(inside) => outside(inside, really),
-            None => really(),
-        },
-        _ => really(),
-    }
-}
-
-type Path = *const core::ffi::c_char;
-
-// The mode, which is there only if a file may be created, is passed on as it came.
-hook! {
-    fn open(path: Path, flags: c_int, mode: u32; pc in "rcx") -> c_int {
-        opened(real!(open(path => Path, flags => c_int, mode => u32) -> c_int), pc)
-    }
-    fn open64(path: Path, flags: c_int, mode: u32; pc in "rcx") -> c_int {
-        opened(real!(open64(path => Path, flags => c_int, mode => u32) -> c_int), pc)
-    }
-    fn openat(directory: c_int, path: Path, flags: c_int, mode: u32; pc in "r8") -> c_int {
-        opened(real!(openat(directory => c_int, path => Path, flags => c_int, mode => u32) -> c_int), pc)
-    }
-    fn openat64(directory: c_int, path: Path, flags: c_int, mode: u32; pc in "r8") -> c_int {
-        opened(real!(openat64(directory => c_int, path => Path, flags => c_int, mode => u32) -> c_int), pc)
-    }
-    fn creat(path: Path, mode: u32; pc in "rdx") -> c_int {
-        opened(real!(creat(path => Path, mode => u32) -> c_int), pc)
-    }
-    fn socket(domain: c_int, kind: c_int, protocol: c_int; pc in "rcx") -> c_int {
-        REACHES_OUT.store(true, Ordering::Relaxed);
-        opened(real!(socket(domain => c_int, kind => c_int, protocol => c_int) -> c_int), pc)
-    }
-    fn dup(file: c_int; pc in "rsi") -> c_int {
-        log_access(Kind::Read1, file, pc);
-        let copy = real!(dup(file => c_int) -> c_int);
-        copy_own(file, copy);
-        clients::copied(file, copy);
-        opened(copy, pc)
-    }
-    fn dup2(file: c_int, number: c_int; pc in "rdx") -> c_int {
-        replace(file, number, pc);
-        let copy = real!(dup2(file => c_int, number => c_int) -> c_int);
-        copy_own(file, copy);
-        clients::copied(file, copy);
-        opened(copy, pc)
-    }
-    fn dup3(file: c_int, number: c_int, flags: c_int; pc in "rcx") -> c_int {
-        replace(file, number, pc);
-        let copy = real!(dup3(file => c_int, number => c_int, flags => c_int) -> c_int);
-        copy_own(file, copy);
-        clients::copied(file, copy);
-        opened(copy, pc)
-    }
-    fn fcntl(file: c_int, command: c_int, argument: usize; pc in "rcx") -> c_int {
-        control(file, command, pc, || real!(fcntl(file => c_int, command => c_int, argument => usize) -> c_int))
-    }
-    fn fcntl64(file: c_int, command: c_int, argument: usize; pc in "rcx") -> c_int {
-        control(file, command, pc, || real!(fcntl64(file => c_int, command => c_int, argument => usize) -> c_int))
-    }
-    fn pipe(files: *mut c_int; pc in "rsi") -> c_int {
-        opened_pair(real!(pipe(files => *mut c_int) -> c_int), files, pc)
-    }
-    fn pipe2(files: *mut c_int, flags: c_int; pc in "rdx") -> c_int {
-        opened_pair(real!(pipe2(files => *mut c_int, flags => c_int) -> c_int), files, pc)
-    }
-    fn eventfd(value: u32, flags: c_int; pc in "rdx") -> c_int {
-        let file = real!(eventfd(value => u32, flags => c_int) -> c_int);
-        remember_own(file, Passage::Counter);
-        opened(file, pc)
     }
 }
 

@@ -6,7 +6,8 @@ use core::ffi::{c_int, c_long};
 use wire::Kind;
 
 use super::children;
-use super::files::{Use, closing, log_access, log_use, opened_pair};
+use super::descriptors::made_pair;
+use super::files::{Use, closing, log_access, log_use};
 use super::passages::passage;
 use super::ranges::log_ranges;
 use super::safe_hook;
@@ -31,7 +32,7 @@ fn send(file: c_long, bytes: c_long, size: c_long, pc: u64) {
 
 fn opened(result: c_long, files: c_long, pc: u64) {
     // SAFETY: the kernel has written both numbers if it says so.
-    unsafe { opened_pair(result as c_int, files as *mut c_int, pc) };
+    unsafe { made_pair(result as c_int, files as *mut c_int, pc) };
 }
 
 fn forked(result: c_long) {

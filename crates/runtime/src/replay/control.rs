@@ -1,6 +1,6 @@
 //! What a replay is to do: the control file of the run directory, as `wire` defines it, in memory to the end.
 
-use wire::{Instruction, OnDivergence, Origin, ThreadName};
+use wire::{GivenDescriptor, Instruction, OnDivergence, Origin, ThreadName};
 
 use crate::settings::Settings;
 use crate::sys;
@@ -11,12 +11,19 @@ pub(crate) struct Control {
     pub(crate) origins: &'static [Origin],
     /// What threads are called.
     pub(crate) names: &'static [ThreadName],
+    /// The numbers of files that threads were given in the recorded run, thread by thread.
+    pub(crate) descriptors: &'static [GivenDescriptor],
     pub(crate) on_divergence: OnDivergence,
 }
 
 impl Control {
-    pub(crate) const NONE: Control =
-        Control { instructions: &[], origins: &[], names: &[], on_divergence: OnDivergence::Continue };
+    pub(crate) const NONE: Control = Control {
+        instructions: &[],
+        origins: &[],
+        names: &[],
+        descriptors: &[],
+        on_divergence: OnDivergence::Continue,
+    };
 
     /// Reads the control file of the run directory.
     pub(super) fn load(settings: &Settings) -> Option<Control> {
@@ -39,6 +46,7 @@ impl Control {
             instructions: stored(control.instructions())?,
             origins: stored(control.origins())?,
             names: stored(control.names())?,
+            descriptors: stored(control.descriptors())?,
             on_divergence: control.on_divergence,
         })
     }

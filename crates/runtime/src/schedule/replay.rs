@@ -280,6 +280,19 @@ impl Replay {
         None
     }
 
+    /// The number of the file that the thread opens now in the recorded run: the next of those it was given.
+    pub(super) fn next_descriptor(&self, thread: Slot, entries: &mut Entries) -> Option<u32> {
+        if !self.is_on() {
+            return None;
+        }
+        let entry = &mut entries[thread];
+        let (role, given) = (entry.role?, self.control.descriptors);
+        let nth = given.partition_point(|given| given.thread < role) + entry.opened as usize;
+        let given = given.get(nth).filter(|given| given.thread == role)?;
+        entry.opened += 1;
+        Some(given.number)
+    }
+
     fn actor(&self, role: u32) -> Actor {
         self.actors.get(role as usize).copied().unwrap_or(Actor::NotYet)
     }

@@ -200,6 +200,11 @@ impl Schedule {
         self.replay.is_on()
     }
 
+    /// The number of the file that the thread opens, if it was given one in the recorded run.
+    pub(crate) fn next_descriptor(&mut self, thread: Slot) -> Option<u32> {
+        self.replay.next_descriptor(thread, &mut self.entries)
+    }
+
     /// This process follows no instructions: it is a child of the one that does.
     pub(crate) fn forget_replay(&mut self) {
         self.replay.forget();

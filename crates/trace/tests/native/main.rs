@@ -92,6 +92,7 @@ fn every_kind() -> Trace {
         environment: vec!["HOME=/root".into(), "LANG=C".into()],
         cleared: vec!["cell (a.c:3)".to_owned()],
         reallocations: vec!["a.c:9".to_owned()],
+        descriptors: [("0.2".to_owned(), vec![3, 7])].into(),
         attempts: vec!["a.c:7".into()],
         tsan_options: "report_bugs=0".into(),
         tsan_suppressions: "race:foo\n".into(),

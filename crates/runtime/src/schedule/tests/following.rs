@@ -11,8 +11,13 @@ use crate::schedule::{Chooser, Fixed, Replay, Report};
 fn replay(threads: usize, instructions: Vec<Instruction>, on_divergence: OnDivergence) -> Replay {
     let mut origins = vec![Origin { parent: None, nth: 0 }];
     origins.extend((1..threads).map(|nth| Origin { parent: Some(0), nth: nth as u32 }));
-    let control =
-        Control { instructions: instructions.leak(), origins: origins.leak(), names: &[], on_divergence };
+    let control = Control {
+        instructions: instructions.leak(),
+        origins: origins.leak(),
+        names: &[],
+        descriptors: &[],
+        on_divergence,
+    };
     Replay::new(
         control,
         Fixed::new(Box::leak(Box::new_uninit_slice(threads))),
