@@ -104,8 +104,8 @@ pub fn seconds_in_words(time: Duration) -> String {
     }
 }
 
-/// That work was stopped by a bound.
-pub(crate) fn stopped_by(bounds: Bounds, bound: Bound) -> Stopped {
+/// That work was stopped by a bound, with nothing said yet of what it left.
+pub fn stopped_by(bounds: Bounds, bound: Bound) -> Stopped {
     Stopped {
         by: bound_of_findings(bound),
         reason: in_words(bounds, bound),

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use pipeline::budget::in_words;
+use pipeline::budget::{Bound, stopped_by};
 use pipeline::files::remove_unfinished;
 use pipeline::{Bounds, Cancellation};
+use report::Stopped;
 
 use crate::exit::Exit;
 use crate::patience::Patience;
@@ -86,8 +87,8 @@ pub fn cancellation() -> Cancellation {
     CANCELLATION.clone()
 }
 
-/// Says what was found so far, and the status that follows from it.
-pub type LastWords = Box<dyn FnOnce() -> Exit + Send>;
+/// Says what was found so far, given what ended the work, and the status that follows from it.
+pub type LastWords = Box<dyn FnOnce(Stopped) -> Exit + Send>;
 
 /// From now on this is said if the work does not come to its end by itself.
 pub fn set_last_words(words: LastWords) {
@@ -116,21 +117,49 @@ fn end_at_last(bounds: Bounds) -> ! {
         // Another thread does it.
         thread::sleep(TICK);
     }
-    let reason = bounds.reached().map_or("interrupted".to_owned(), |bound| in_words(bounds, bound));
+    let stopped = what_ended(bounds);
     progress::say(&format!(
-        "stopped in the middle of a step: {reason}; what was found before is printed or, after a hunt, in `foretell report`"
+        "stopped in the middle of a step: {}; what was found before is printed or, after a hunt, in `foretell report`",
+        stopped.reason
     ));
     remove_unfinished();
     let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(words) = words.filter(|_| !REPORTING.swap(true, Ordering::SeqCst)) {
-        std::process::exit(i32::from(words().status()));
+        std::process::exit(i32::from(words(stopped).status()));
     }
-    let found = FOUND.load(Ordering::SeqCst) > 0 && bounds.reached() == Some(bounds::Bound::Interrupt);
+    let found = FOUND.load(Ordering::SeqCst) > 0 && bounds.reached() == Some(Bound::Interrupt);
     std::process::exit(i32::from(if found { Exit::Findings } else { Exit::Budget }.status()))
+}
+
+/// What the work did not end for: time, memory, or the user's patience.
+fn what_ended(bounds: Bounds) -> Stopped {
+    stopped_by(bounds, bounds.reached().unwrap_or(Bound::Interrupt))
 }
 
 /// Whether the memory is so far over its bound that the machine is in danger.
 fn is_far_over(bounds: Bounds) -> bool {
     let most = bounds.memory().map(|memory| memory + memory / 2 + (256 << 20));
     most.is_some_and(|most| bounds::resident().is_some_and(|resident| resident > most))
+}
+
+#[cfg(test)]
+mod tests {
+    use report::StoppedBy;
+
+    use super::*;
+
+    #[test]
+    fn last_words_name_what_ran_out() {
+        let bounds = Bounds::start(Some(Duration::from_secs(3600)), Some(1));
+        while !bounds.are_final() {
+            thread::sleep(TICK);
+        }
+        let stopped = what_ended(bounds);
+        assert_eq!((stopped.by, &*stopped.reason), (StoppedBy::Memory, "the memory of 0 MB was used up"));
+        let bounds = Bounds::start(Some(Duration::from_millis(1)), None);
+        while !bounds.are_final() {
+            thread::sleep(TICK);
+        }
+        assert_eq!(what_ended(bounds).by, StoppedBy::Time);
+    }
 }

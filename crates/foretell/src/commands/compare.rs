@@ -173,7 +173,7 @@ impl Printer {
     fn set_last_words(&self, tables: &Tables, rest: &[OsString]) {
         let (printer, mut tables) = (self.clone(), tables.clone());
         tables.missing.extend(self.rows_of(rest));
-        interrupts::set_last_words(Box::new(move || printer.print(&tables).unwrap_or(Exit::Budget)));
+        interrupts::set_last_words(Box::new(move |_| printer.print(&tables).unwrap_or(Exit::Budget)));
     }
 
     /// A row of each of these traces in each table.

@@ -16,7 +16,7 @@ use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
 use pipeline::{Bounds, Budget, saved};
-use report::{Harm, Predictions, Stopped, StoppedBy};
+use report::{Harm, Predictions, StoppedBy};
 use wire::{Children, Policy};
 
 use super::clocks::Clocks;
@@ -209,14 +209,9 @@ impl Hunt {
     /// What is said of the findings that were kept, if the hunt does not come to its end by itself.
     fn last_words(&self, findings: PathBuf) -> LastWords {
         let json = self.mode.json;
-        Box::new(move || {
+        Box::new(move |stopped| {
             let Ok(mut predictions) = saved::read(&findings) else { return Exit::Budget };
-            predictions.stopped = Some(Stopped {
-                by: StoppedBy::Time,
-                reason: "a step took too long".to_owned(),
-                unfinished: Vec::new(),
-                left_out: 0,
-            });
+            predictions.stopped = Some(stopped);
             let shows = predictions.findings.iter().any(|finding| finding.shown != Some(false));
             let printed = match json {
                 true => output::print_json(&predictions),
@@ -379,14 +374,16 @@ mod tests {
         let Command::Hunt(hunt) = arguments.command else { panic!("{arguments:?}") };
         let directory = tempfile::tempdir().unwrap();
         let kept = directory.path().join(saved::FINDINGS);
-        assert_eq!(hunt.last_words(kept.clone())(), Exit::Budget, "nothing was kept yet");
+        let stopped =
+            || pipeline::budget::stopped_by(pipeline::Bounds::NONE, pipeline::budget::Bound::Memory);
+        assert_eq!(hunt.last_words(kept.clone())(stopped()), Exit::Budget, "nothing was kept yet");
         let race = "T0|w(x)|a.c:1\nT1|w(x)|a.c:2\n";
         for (text, exit) in [("T0|w(x)|1\n", Exit::Budget), (race, Exit::Findings)] {
             let trace = trace::text::read_bytes(text.as_bytes()).unwrap();
             let file = TraceFile::in_memory(trace, "test");
             let found = predict(&file, &PredictOptions::default(), &mut Silent).unwrap();
             std::fs::write(&kept, serde_json::to_vec(&found).unwrap()).unwrap();
-            assert_eq!(hunt.last_words(kept.clone())(), exit, "{text}");
+            assert_eq!(hunt.last_words(kept.clone())(stopped()), exit, "{text}");
             let says_where =
                 in_brief(found).starts_with("race-1: data race on x at a.c:1 and a.c:2, predicted\n");
             assert_eq!(says_where, exit == Exit::Findings);

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 use clap::Args;
 use pipeline::predict::{PredictOptions, head, predict, predict_each};
 use pipeline::{Bounds, TraceFile, saved};
-use report::{Predictions, Stopped, StoppedBy};
+use report::Predictions;
 
 pub(crate) use search::Search;
 
@@ -135,14 +135,8 @@ impl Predict {
     ) -> LastWords {
         let (file, outputs, mode) = (Arc::clone(file), self.outputs.clone(), self.mode);
         let (options, roots) = (self.search.again(), self.search.roots().to_vec());
-        Box::new(move || {
+        Box::new(move |stopped| {
             let findings = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
-            let stopped = Stopped {
-                by: StoppedBy::Time,
-                reason: "a step took too long".to_owned(),
-                unfinished: Vec::new(),
-                left_out: 0,
-            };
             let predictions = Predictions { findings, unknown: 1, stopped: Some(stopped), ..head };
             let (file, outputs, options, roots) = (&*file, &outputs, &options[..], &roots[..]);
             let reporting =
@@ -174,7 +168,8 @@ mod tests {
         let (options, kept) = (PredictOptions::default(), KeptFindings::default());
         let head = head(&file, &options).unwrap();
         predict(&file, &options, &mut TerminalObserver::new(command.mode).keeping(&kept)).unwrap();
-        assert_eq!(command.last_words(&file, head, kept, Bounds::NONE)(), Exit::Budget);
+        let stopped = pipeline::budget::stopped_by(Bounds::NONE, pipeline::budget::Bound::Memory);
+        assert_eq!(command.last_words(&file, head, kept, Bounds::NONE)(stopped), Exit::Budget);
         let written = std::fs::read_to_string(page).unwrap();
         assert!(written.contains("b.c"), "{written}");
     }
