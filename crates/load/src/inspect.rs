@@ -15,6 +15,7 @@ use super::chosen::Chosen;
 use super::handed::HandOvers;
 use super::memory::Output;
 use super::modules::Modules;
+use super::recent::RecentPlaces;
 use super::sink::Sink;
 use super::stillness::Stillness;
 use super::threads::Threads;
@@ -122,14 +123,21 @@ fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
     let mut last = BTreeMap::new();
     for (number, thread) in threads.iter().enumerate() {
         let Some(path) = &thread.path else { continue };
-        let mut stack = translator.stack(number as u32, thread.last_pc)?;
         let failing = translator.sink().failing.as_ref().filter(|failing| failing.thread == thread.path);
-        if let Some(pc) = failing.map(|failing| failing.pc) {
-            let where_it_failed = translator.stack(number as u32, pc)?;
-            // Deep inside a library the thread's last event says more about where it is.
-            if translator.sink().is_in_source(where_it_failed) {
-                stack = where_it_failed;
+        let failed_at = failing.map(|failing| failing.pc);
+        let now = failed_at.unwrap_or(thread.last_pc);
+        let mut stack = None;
+        // Deep inside a library the thread's last events say more about where it is.
+        for pc in [now].into_iter().chain(thread.recent.innermost()) {
+            let place = translator.stack(number as u32, pc)?;
+            let sink = translator.sink();
+            if sink.has_users_code(place) && (failed_at.is_none() || sink.is_in_source(place)) {
+                stack = place;
+                break;
             }
+        }
+        if stack.is_none() {
+            stack = translator.stack(number as u32, thread.last_pc)?;
         }
         last.insert(path.clone(), stack);
     }
@@ -154,12 +162,20 @@ fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
     })
 }
 
+/// Whether a location is a line of the user's.
+fn is_users_line(location: &str) -> bool {
+    location
+        .rsplit_once(':')
+        .is_some_and(|(file, line)| line.parse::<u32>().is_ok() && !trace::is_of_the_system(file))
+}
+
 /// A thread on the way.
 #[derive(Clone, Debug, Default)]
 struct FoundThread {
     path: Option<ThreadPath>,
     children: u32,
     last_pc: u64,
+    recent: RecentPlaces,
     /// What it was doing after its last event.
     state: Option<ThreadState>,
     /// It waits for the end of another thread.
@@ -255,6 +271,12 @@ impl Finder {
         let goes_on = matches!(event.op, Raw::Awaits { object: None });
         if event.pc != 0 && !is_call && !goes_on {
             thread.last_pc = event.pc;
+            thread.recent.note(event.pc);
+        }
+        match event.op {
+            Raw::FunctionEntry { .. } => thread.recent.enter(),
+            Raw::FunctionExit => thread.recent.exit(),
+            _ => {}
         }
         if let Raw::Create { child } = event.op {
             thread.children += 1;
@@ -290,6 +312,18 @@ impl Finder {
                 stack,
             });
         }
+    }
+
+    /// Whether a frame of a stack is in the user's code.
+    fn has_users_code(&self, stack: Option<StackId>) -> bool {
+        let mut next = stack.and_then(|stack| self.stacks.get(stack.index()));
+        while let Some(&(parent, frame)) = next {
+            if self.frames.get(frame as usize).is_some_and(|frame| is_users_line(&frame.location)) {
+                return true;
+            }
+            next = parent.and_then(|parent| self.stacks.get(parent.index()));
+        }
+        false
     }
 
     /// Whether the innermost frame of a stack is a line of source.

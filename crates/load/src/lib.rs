@@ -30,6 +30,7 @@ mod objects;
 mod pages;
 mod pool;
 mod published;
+mod recent;
 mod repeated;
 mod rust;
 mod sharing;
