@@ -483,9 +483,9 @@ impl Finding {
         self.kind == FindingKind::Deadlock && self.failure.as_ref().is_some_and(|failure| !failure.is_cycle)
     }
 
-    /// Whether its locations are those of calls, which need not be events: where stuck threads wait, and the call that is a misuse.
+    /// Whether its locations need not be those of its events: where stuck threads wait, where the program fails, and the call that is a misuse.
     pub fn is_at_calls(&self) -> bool {
-        self.is_stuck() || self.kind == FindingKind::Misuse
+        self.is_stuck() || matches!(self.kind, FindingKind::Misuse | FindingKind::Failure)
     }
 
     /// What is shown first: what fails, then what makes the program fail or hang, then what was seen doing other harm, then the highest rungs.

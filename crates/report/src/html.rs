@@ -5,6 +5,7 @@
 //! is written without `<`, `>` and `&`, so that it cannot end the element it stands in.
 
 mod data;
+mod places;
 mod window;
 
 use crate::context::Contexts;

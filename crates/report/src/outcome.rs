@@ -26,7 +26,15 @@ pub(crate) fn statement(finding: &Finding, possible: impl FnOnce() -> String) ->
             }
             None => format!("The program fails: {}", printable(&failure.message)),
         },
-        (None, _) => possible(),
+        (None, _) => sentence(possible()),
+    }
+}
+
+/// The beginning of a sentence, unless that is the name of a thread.
+fn sentence(text: String) -> String {
+    match text.strip_prefix("this ") {
+        Some(rest) => format!("This {rest}"),
+        None => text,
     }
 }
 
@@ -52,6 +60,19 @@ pub(crate) fn frequency(failure: &Failure) -> String {
     }
 }
 
+/// What stands at the place of a failure: `T2 fails here`.
+pub(crate) fn failing(failure: &Failure) -> String {
+    format!("{} fails here", failure.thread.as_deref().map_or_else(|| "the program".to_owned(), shown))
+}
+
+/// A frame of a failure, `function at location`, with both parts as short as they are in other stacks.
+pub(crate) fn shown_frame(frame: &str) -> String {
+    match frame.rsplit_once(" at ") {
+        Some((function, location)) => format!("{} at {}", shown(function), shown(location)),
+        None => shown(frame),
+    }
+}
+
 /// A thread when the program failed.
 pub(crate) struct ThreadAtEnd<'f> {
     /// `T2 failed here`, `T1 was waiting for gate`.
@@ -68,10 +89,24 @@ pub(crate) fn threads_at_end<'f>(context: &Context<'_>, failure: &'f Failure) ->
         let heading = format!("{} failed here", shown(thread));
         threads.push(ThreadAtEnd { heading, stack: context.shown_frames(&failure.stack) });
     }
+    let has_begun = |name: &str| {
+        context.trace.events().any(|(_, thread, _)| context.trace.symbols().thread(thread) == name)
+    };
     let others = failure.threads.iter().filter(|other| Some(&other.thread) != failure.thread.as_ref());
-    threads.extend(others.filter(|other| other.state != "finished").map(|other| {
+    let mut others: Vec<_> = others.filter(|other| other.state != "finished").collect();
+    // Those that only wait for the end of others are stuck because of them.
+    others.sort_by_key(|other| other.waits_for.as_ref().is_some_and(|what| what.starts_with("the end of ")));
+    threads.extend(others.into_iter().map(|other| {
         let what = other.waits_for.as_ref().map(|what| format!(" for {}", shown(what))).unwrap_or_default();
-        let heading = format!("{} was {}{what}", shown(&other.thread), shown(&other.state));
+        let state = match &*other.state {
+            "ready" if other.stack.is_empty() && !has_begun(&other.thread) => "had not begun",
+            "ready" => "was ready to go on",
+            "running" => "was running",
+            "waiting" => "was waiting",
+            "outside" => "was in a call that may block",
+            other => &format!("was {}", shown(other)),
+        };
+        let heading = format!("{} {state}{what}", shown(&other.thread));
         ThreadAtEnd { heading, stack: context.shown_frames(&other.stack) }
     }));
     threads

@@ -70,6 +70,9 @@ pub(crate) fn telling_span(line: &str, object: &str) -> Option<std::ops::Range<u
     // `Arc<Mutex<i32>> (bank.rs:2)` ends with the line of its allocation, which is no name.
     let is_name = |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let whole = [object, name].into_iter().filter(is_name).find_map(|name| word(line, name));
+    // What is asserted need not begin with a word.
+    let whole =
+        whole.or_else(|| line.find(object).filter(|_| object.len() > 1).map(|at| at..at + object.len()));
     Some(whole.unwrap_or(start..end))
 }
 
@@ -122,6 +125,7 @@ mod tests {
         assert_eq!(told("  table[i] = 0;", "table[8]"), Some("table"));
         assert_eq!(told("  sizes(); ", "size"), Some("sizes();"));
         assert_eq!(told("  é = 0; ", ""), Some("é = 0;"));
+        assert_eq!(told("  assert(!left && !right);", "!left && !right"), Some("!left && !right"));
         assert_eq!(told("   ", "x"), None);
     }
 }

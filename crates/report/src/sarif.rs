@@ -186,6 +186,7 @@ impl Writer<'_> {
         let each: Vec<String> = each.collect();
         let how = match self.finding.kind {
             FindingKind::Race => each.join(" can happen at the same time as "),
+            FindingKind::Deadlock if self.finding.failure.is_some() => statement(self.finding, String::new),
             FindingKind::Deadlock => format!("{} can block each other forever", each.join(", ")),
             FindingKind::Atomicity | FindingKind::Order => {
                 format!("this order can happen: {}", each.join(", then "))

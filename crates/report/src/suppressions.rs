@@ -206,7 +206,11 @@ pub fn ready_suppressions(
         let frames = frames.filter_map(|frame| frame.rsplit_once(" at "));
         innermost(frames.map(|(function, place)| (function.to_owned(), place.to_owned())).collect())
     };
-    let function = finding.named_events().find_map(of_event).or_else(of_failure);
+    let of_events = || finding.named_events().find_map(of_event);
+    let function = match finding.kind {
+        FindingKind::Failure => of_failure().or_else(of_events),
+        _ => of_events().or_else(of_failure),
+    };
     let kind = finding.kind.name();
     // What is called from anywhere else is none of this finding.
     let by_function = function.map(|(depth, name)| match depth {
@@ -224,9 +228,12 @@ pub fn ready_suppressions(
     lines.collect()
 }
 
-/// Whether a name says which function it is: a lambda that is inlined has no name of its own, and every program has a `main`.
+/// Whether a name says which function it is: a lambda that is inlined has no name of its own, every program has a `main`, and what only the
+/// program's output says is in no function (`(panic)`).
 fn is_telling(function: &str) -> bool {
-    !["?", "operator()", "main"].contains(&function) && !function.ends_with("::main")
+    !["?", "operator()", "main"].contains(&function)
+        && !function.ends_with("::main")
+        && !function.starts_with('(')
 }
 
 /// A pattern for the elements of one array, and for the blocks of one allocation: `jobs[*].id`.

@@ -9,7 +9,7 @@ use trace::{EventId, StackFrame};
 use crate::context::Context;
 use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
 use crate::interleaving::{Steps, interleaving};
-use crate::outcome::{ThreadAtEnd, effect, frequency, statement, threads_at_end};
+use crate::outcome::{ThreadAtEnd, effect, failing, frequency, shown_frame, statement, threads_at_end};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown, shown_object};
 use crate::wrap::wrapped;
@@ -165,8 +165,8 @@ impl FindingText<'_> {
         marked
     }
 
-    /// Where an event is in the source. A thread that is stuck is where it waits, and a misuse where its call is, not where the thread's last
-    /// event was.
+    /// Where an event is in the source. A thread that is stuck is where it waits, a failure where the program fails, and a misuse where its call
+    /// is, not where the thread's last event was.
     fn place_of(&self, index: usize, event: EventId) -> Option<SourcePlace<'_>> {
         match self.finding.locations.get(index).filter(|_| self.finding.is_at_calls()) {
             Some(location) => SourcePlace::of(location),
@@ -187,7 +187,7 @@ impl FindingText<'_> {
         for mark in marks {
             let start = *starts.get(mark.place.line as usize - 1)?;
             let line = text[start..].lines().next().unwrap_or_default();
-            let span = telling_span(line, &self.finding.object)?;
+            let span = telling_span(line, telling_part(self.finding))?;
             let span = start + span.start..start + span.end;
             for &(index, event) in &mark.events {
                 let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
@@ -201,6 +201,9 @@ impl FindingText<'_> {
     fn label(&self, event: EventId) -> String {
         if self.finding.kind == FindingKind::Misuse {
             return self.context.misuse_in_words(self.finding, event);
+        }
+        if let (FindingKind::Failure, Some(failure)) = (self.finding.kind, &self.finding.failure) {
+            return failing(failure);
         }
         let words = self.context.words();
         let held: Vec<String> = self.context.held(event).iter().map(|hold| words.lock(hold.lock)).collect();
@@ -243,9 +246,9 @@ impl FindingText<'_> {
     fn failed(&self, failure: &Failure) -> String {
         let mut said = String::new();
         for ThreadAtEnd { heading, stack } in threads_at_end(self.context, failure) {
-            said.push_str(&format!("  {heading}:\n"));
+            said.push_str(&format!("  {heading}{}\n", if stack.is_empty() { "." } else { ":" }));
             for (depth, frame) in stack.into_iter().enumerate() {
-                said.push_str(&format!("      #{depth} {}\n", shown(frame)));
+                said.push_str(&format!("      #{depth} {}\n", shown_frame(frame)));
             }
         }
         said
@@ -387,12 +390,22 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// What the source is to show of a finding: the variable or lock that it is about, and of a failed assertion what was asserted.
+fn telling_part(finding: &Finding) -> &str {
+    let quoted = finding.object.split_once('`').and_then(|(_, rest)| Some(rest.rsplit_once('`')?.0));
+    quoted.filter(|_| finding.kind == FindingKind::Failure).unwrap_or(&finding.object)
+}
+
 /// ` a.c:12 in function`, as sanitizers end their summaries.
 fn summary_place(context: &Context<'_>, finding: &Finding) -> String {
     let Some(first) = finding.named_events().next() else { return String::new() };
     if let (true, [location, ..]) = (finding.is_at_calls(), &finding.locations[..]) {
         // The call need not be an event.
-        return format!(" {}", shown(location));
+        let stack = finding.failure.iter().flat_map(|failure| &failure.stack);
+        let function = stack.filter_map(|frame| frame.split_once(" at ")).find(|(_, at)| at == location);
+        let function = function.filter(|(function, _)| !function.starts_with('('));
+        let function = function.map(|(function, _)| format!(" in {}", shown(function))).unwrap_or_default();
+        return format!(" {}{function}", shown(location));
     }
     let location = context.words().location(first);
     // What is inlined from a library is not where users look.

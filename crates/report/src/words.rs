@@ -282,8 +282,14 @@ pub fn shown_object(kind: FindingKind, object: &str) -> String {
     match kind {
         FindingKind::Failure => shown_message(object),
         FindingKind::Deadlock => names(object).map(shown).collect::<Vec<_>>().join(", "),
-        _ => shown(object),
+        _ => shown(as_users_know_it(object)),
     }
+}
+
+/// A name without the members that only the C++ library knows: `server->hits` for `server->hits._M_header._M_parent`.
+fn as_users_know_it(object: &str) -> &str {
+    let inside = ["._M_", "->_M_"].iter().filter_map(|member| object.find(member)).min();
+    &object[..inside.filter(|&at| at > 0).unwrap_or(object.len())]
 }
 
 /// A message fit for one line: its first line, and shortened at the end only.
@@ -421,6 +427,15 @@ pub fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_race_in_a_container_is_on_the_container() {
+        let of = |object| shown_object(FindingKind::Race, object);
+        assert_eq!(of("Server (a.cc:2)->hits._M_header._M_parent"), "Server (a.cc:2)->hits");
+        assert_eq!(of("tree node of pair<…> (a.cc:5)->_M_left"), "tree node of pair<…> (a.cc:5)");
+        assert_eq!(of("_M_mine"), "_M_mine");
+        assert_eq!(of("conn (a.c:3)->state"), "conn (a.c:3)->state");
+    }
 
     #[test]
     fn names_fit_one_line() {

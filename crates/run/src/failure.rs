@@ -89,9 +89,11 @@ impl RunFailure {
         let printed = printed::message(&output, ending);
         let failing = inspection.failing.as_ref();
         let typed = failing.map(|failing| failing.message.clone()).filter(|message| !message.is_empty());
-        let thread = failing.and_then(|failing| failing.thread.clone());
+        let mut thread = failing.and_then(|failing| failing.thread.clone());
         let mut stack = thread.as_ref().map(|thread| last_stack(inspection, thread)).unwrap_or_default();
-        let in_source = stack.iter().find(|frame| is_line(&frame.location)).or(stack.first());
+        let in_source = stack.iter().find(|frame| is_users_line(&frame.location));
+        let in_source = in_source.or_else(|| stack.iter().find(|frame| is_line(&frame.location)));
+        let in_source = in_source.or(stack.first());
         let mut place = in_source.map(|frame| frame.location.clone()).unwrap_or_default();
         let message = match (ending, typed, printed) {
             (Ending::Deadlocked, ..) => {
@@ -107,9 +109,11 @@ impl RunFailure {
             }
             (_, Some(typed), _) => typed,
             (_, None, Some(printed)) => {
+                thread = thread.or_else(|| printed.in_main.then_some(ThreadPath::FIRST));
                 if let Some(at) = printed.place {
                     place = at.clone();
-                    let function = if printed.message.starts_with("panicked") { "panic" } else { "report" };
+                    let function =
+                        if printed.message.starts_with("panicked") { "(panic)" } else { "(report)" };
                     stack = vec![StackFrame { function: function.to_owned(), location: at }];
                 }
                 printed.message
@@ -155,6 +159,11 @@ impl RunFailure {
 /// Whether a location is a line of source.
 fn is_line(location: &str) -> bool {
     location.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok())
+}
+
+/// Whether a location is a line of the user's source.
+fn is_users_line(location: &str) -> bool {
+    is_line(location) && !trace::is_of_the_system(location)
 }
 
 /// The stack of a thread at the end.

@@ -14,15 +14,23 @@ struct Case {
     harm: &'static str,
     message: &'static str,
     every_run: bool,
+    /// What stands under the line of source where it fails.
+    label: &'static str,
+    /// How its summary ends, and the pattern that suppresses it.
+    place: &'static str,
+    suppression: &'static str,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case {
         program: "null_pointer.c",
         kind: "failure",
         harm: "failure",
         message: "SIGSEGV at 0x0",
         every_run: true,
+        label: "T1 fails here",
+        place: "null_pointer.c:8 in touch",
+        suppression: "failure_top:^touch$",
     },
     Case {
         program: "assert_late.c",
@@ -30,6 +38,9 @@ const CASES: [Case; 6] = [
         harm: "failure",
         message: "assertion `seen == 0` failed",
         every_run: false,
+        label: "^^^^^^^^^ T2 fails here",
+        place: "assert_late.c:23 in read_value",
+        suppression: "failure_top:^read_value$",
     },
     Case {
         program: "new_thread_first.c",
@@ -37,6 +48,9 @@ const CASES: [Case; 6] = [
         harm: "failure",
         message: "assertion `!is_first_new` failed",
         every_run: false,
+        label: "^^^^^^^^^^^^^ main fails here",
+        place: "new_thread_first.c:30 in main",
+        suppression: "failure:^assertion `!is_first_new` failed$",
     },
     Case {
         program: "throws.cc",
@@ -44,6 +58,19 @@ const CASES: [Case; 6] = [
         harm: "failure",
         message: "uncaught exception std::runtime_error: no more paper",
         every_run: true,
+        label: "T1 fails here",
+        place: "throws.cc:7",
+        suppression: "failure:^uncaught exception std::runtime_error: no more paper$",
+    },
+    Case {
+        program: "throws_inlined.cc",
+        kind: "failure",
+        harm: "failure",
+        message: "uncaught exception std::runtime_error: no job",
+        every_run: false,
+        label: "main fails here",
+        place: "throws_inlined.cc:19 in take()",
+        suppression: "failure_top:^take()$",
     },
     Case {
         program: "lost_update.rs",
@@ -51,6 +78,9 @@ const CASES: [Case; 6] = [
         harm: "failure",
         message: "panicked: assertion `left == right` failed",
         every_run: false,
+        label: "main fails here",
+        place: "lost_update.rs:16",
+        suppression: "failure:^panicked: assertion `left == right` failed$",
     },
     Case {
         program: "locks_twice.c",
@@ -58,6 +88,9 @@ const CASES: [Case; 6] = [
         harm: "hang",
         message: "deadlock: no thread can go on",
         every_run: true,
+        label: "main: request lock, holding lock",
+        place: "locks_twice.c:9 in main",
+        suppression: "deadlock:^lock$",
     },
 ];
 
@@ -93,6 +126,12 @@ fn each_is_reported_and_can_be_replayed() {
             text.contains(if case.every_run { "in every schedule tried" } else { "depends on the schedule" }),
             "{text}"
         );
+        assert!(text.contains(case.label), "{}: {text}", case.label);
+        let summary = format!("SUMMARY: foretell: {} {}", case.kind, case.place);
+        assert!(text.contains(&summary), "{summary}: {text}");
+        let suppressions = foretell(here, &["report", "-q", "--print-suppressions"]);
+        let lines = String::from_utf8_lossy(&suppressions.stdout).into_owned();
+        assert!(lines.contains(case.suppression), "{}: {lines}", case.suppression);
     }
 }
 
@@ -105,6 +144,17 @@ fn a_program_that_gives_up_is_no_clean_one() {
     assert_eq!(hunted.status.code(), Some(2), "{text}");
     assert!(text.contains("ended with status 3 before it started a thread"), "{text}");
     assert!(text.contains("refuses: no configuration"), "{text}");
+}
+
+/// A deadlock that happened has no events that could block each other.
+#[test]
+fn code_scanning_says_what_a_deadlocked_run_waits_for() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::copy(program("locks_twice.c"), directory.path().join("locks_twice.c")).unwrap();
+    foretell(directory.path(), &["hunt", "locks_twice.c", "--quiet", "--sarif", "found.sarif"]);
+    let sarif = fs::read_to_string(directory.path().join("found.sarif")).unwrap();
+    assert!(sarif.contains("confirmed: A thread waits for a lock that it holds itself, lock."), "{sarif}");
+    assert!(!sarif.contains("can block each other"), "{sarif}");
 }
 
 /// The update of one thread is lost if another one comes between its two halves; all else is noise.

@@ -7,13 +7,13 @@ use serde::Serialize;
 use trace::{BlockId, EventId, StackFrame, Trace};
 
 use super::Extras;
+use super::places::{LocationData, Passage, files, place_of, place_of_failure};
 use super::window::{Room, Window, Windows};
 use crate::context::{Context, Contexts};
 use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
 use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
-use crate::outcome::{ThreadAtEnd, effect, frequency, statement, threads_at_end};
-use crate::place::SourcePlace;
+use crate::outcome::{ThreadAtEnd, effect, frequency, shown_frame, statement, threads_at_end};
 use crate::suite::result_in_words;
 use crate::summary::summary;
 use crate::terminal::{further_in_words, reproduction, title};
@@ -23,10 +23,6 @@ use findings::{Failure, Finding, FindingKind, Harm, Predictions, Size, Suite, Su
 
 /// The most findings that a page lists.
 const MOST_FINDINGS: usize = 2_000;
-/// Lines of source around each that is mentioned.
-const AROUND: u32 = 12;
-/// A line longer than this is cut.
-const LONGEST_LINE: usize = 400;
 
 /// A candidate that cannot happen, with the reason.
 #[derive(Clone, Debug, Serialize)]
@@ -124,22 +120,6 @@ struct Columns {
 }
 
 #[derive(Serialize)]
-struct LocationData {
-    text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-}
-
-/// Lines of a file.
-#[derive(Serialize)]
-struct Passage {
-    first: u32,
-    lines: Vec<String>,
-}
-
-#[derive(Serialize)]
 struct FindingData {
     id: String,
     /// The number of its recording.
@@ -163,6 +143,8 @@ struct FindingData {
     message: Option<String>,
     /// Of a failure: where the failing thread was, and what the others were doing.
     ended: Vec<EndedThread>,
+    /// Of a failure: where it is in the source, which need not be where the thread's last event was.
+    fails_at: Option<LocationData>,
     /// Of a failure: how often it was met.
     frequency: Option<String>,
     command: Option<String>,
@@ -236,10 +218,11 @@ pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Ext
         used[number].extend(finding.named_events());
         FindingData { recording: number, ..finding_data(context, finding, &windows) }
     });
-    let told = told.collect();
+    let told: Vec<FindingData> = told.collect();
     let recordings: Vec<Recording> =
         contexts.all().zip(&used).map(|(context, used)| recording(context, used)).collect();
     let places = recordings.iter().flat_map(|recording| &recording.events.places);
+    let places = places.chain(told.iter().filter_map(|finding| finding.fails_at.as_ref()));
     let size = &predictions.trace;
     Data {
         version: env!("CARGO_PKG_VERSION"),
@@ -365,6 +348,7 @@ fn finding_data(context: &Context<'_>, finding: &Finding, windows: &Windows) -> 
         difference: finding.difference.clone(),
         message: finding.failure.as_ref().map(|failure| printable(&failure.message)),
         ended: finding.failure.iter().flat_map(|failure| ended(context, failure)).collect(),
+        fails_at: place_of_failure(finding),
         frequency: finding.failure.as_ref().map(frequency),
         command: reproduction(context, finding),
         replay,
@@ -389,7 +373,7 @@ fn ended(context: &Context<'_>, failure: &Failure) -> Vec<EndedThread> {
     let threads = threads_at_end(context, failure).into_iter();
     let ended = |ThreadAtEnd { heading, stack }: ThreadAtEnd<'_>| EndedThread {
         heading,
-        stack: stack.into_iter().map(shown).collect(),
+        stack: stack.into_iter().map(shown_frame).collect(),
     };
     threads.map(ended).collect()
 }
@@ -484,48 +468,4 @@ fn columns(context: &Context<'_>, used: &BTreeSet<EventId>) -> Columns {
         columns.place.push(place);
     }
     columns
-}
-
-fn place_of(context: &Context<'_>, event: EventId) -> LocationData {
-    let SourcePlace { file, line, .. } = match context.place(event) {
-        Some(place) => place,
-        None => return LocationData { text: context.words().location(event), file: None, line: None },
-    };
-    LocationData { text: context.words().location(event), file: Some(file.to_owned()), line: Some(line) }
-}
-
-/// The source around all places, as far as it is at hand.
-fn files<'p>(
-    context: &Context<'_>,
-    places: impl Iterator<Item = &'p LocationData>,
-) -> BTreeMap<String, Vec<Passage>> {
-    let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
-    for place in places {
-        if let (Some(file), Some(line)) = (&place.file, place.line) {
-            wanted.entry(file).or_default().insert(line);
-        }
-    }
-    let passages = wanted.into_iter().filter_map(|(file, lines)| {
-        let text = context.source(file)?;
-        let all: Vec<&str> = text.lines().collect();
-        Some((file.to_owned(), passages(&all, &lines)))
-    });
-    passages.collect()
-}
-
-fn passages(all: &[&str], wanted: &BTreeSet<u32>) -> Vec<Passage> {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &line in wanted.iter().filter(|&&line| line as usize <= all.len()) {
-        let (first, last) = (line.saturating_sub(AROUND).max(1), (line + AROUND).min(all.len() as u32));
-        match ranges.last_mut() {
-            Some(range) if range.1 + 1 >= first => range.1 = last,
-            _ => ranges.push((first, last)),
-        }
-    }
-    let cut = |line: &&str| line.chars().take(LONGEST_LINE).collect::<String>();
-    let passage = |(first, last): (u32, u32)| Passage {
-        first,
-        lines: all[first as usize - 1..last as usize].iter().map(cut).collect(),
-    };
-    ranges.into_iter().map(passage).collect()
 }

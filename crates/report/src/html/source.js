@@ -21,6 +21,7 @@ function sourceCards({ finding, predicted, named }, steps) {
     const event = position < 0 ? null : eventAt(predicted.rows[position]);
     const bad = event !== null && named.has(predicted.rows[position]);
     return card(thread, event, {
+      fails: bad && finding.fails_at,
       moving: thread === moving,
       next: position >= predicted.length - predicted.next,
       bad,
@@ -30,16 +31,17 @@ function sourceCards({ finding, predicted, named }, steps) {
   });
 }
 
-function card(thread, event, { moving, next, bad, held, sees }) {
+function card(thread, event, { fails, moving, next, bad, held, sees }) {
+  const place = fails || event?.place;
   const head = el("header", {},
     el("i", { style: `background:${hue(thread)}` }),
     el("b", {}, DATA.threads[thread]),
-    el("span", {}, event ? `${next ? "is about to " : ""}${event.operation}` : "has not started"),
-    event && el("span", { class: "at", title: event.place.text }, nearName(event.place.text)),
+    el("span", {}, fails ? "fails here" : event ? `${next ? "is about to " : ""}${event.operation}` : "has not started"),
+    event && el("span", { class: "at", title: place.text }, nearName(place.text)),
     held.length > 0 && el("span", { class: "holds" }, `holds ${held.join(", ")}`),
     sees && el("span", { class: "sees" }, sees));
   return el("section", { class: moving ? "source moving" : "source", "aria-label": `Source of ${DATA.threads[thread]}` },
-    head, event && excerpt(event.place, bad));
+    head, event && excerpt(place, bad));
 }
 
 function excerpt(place, bad) {

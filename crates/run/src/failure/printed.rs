@@ -10,6 +10,8 @@ pub(super) struct Printed {
     pub(super) message: String,
     /// Where in the source it says it was, as `file:line`.
     pub(super) place: Option<String>,
+    /// It says that the thread is the one in which the program began.
+    pub(super) in_main: bool,
 }
 
 const SIGABRT: i32 = 6;
@@ -43,7 +45,7 @@ pub(super) fn message(output: &str, ending: Ending) -> Option<Printed> {
     if !aborted {
         return None;
     }
-    let plain = |message: String| Printed { message, place: None };
+    let plain = |message: String| Printed { message, place: None, in_main: false };
     exception(output).or_else(|| complaint(output)).or_else(|| assertion(output)).map(plain)
 }
 
@@ -56,7 +58,11 @@ fn panic(output: &str) -> Option<Printed> {
     // `file:line:column`
     let without_column = place.rsplit_once(':').map_or(place, |(before, _)| before);
     let message = lines.next().unwrap_or_default().trim();
-    Some(Printed { message: format!("panicked: {message}"), place: Some(without_column.to_owned()) })
+    Some(Printed {
+        message: format!("panicked: {message}"),
+        place: Some(without_column.to_owned()),
+        in_main: line.starts_with("thread 'main' "),
+    })
 }
 
 /// Whether a sanitizer reported something.
@@ -83,7 +89,7 @@ fn sanitizer(output: &str) -> Option<Printed> {
             None
         }
     });
-    Some(Printed { message: message.join(" "), place })
+    Some(Printed { message: message.join(" "), place, in_main: false })
 }
 
 /// `a.c:2:51: runtime error: signed integer overflow: ..`: what gcc's UndefinedBehaviorSanitizer prints has no summary.
@@ -97,7 +103,7 @@ fn undefined_behaviour(output: &str) -> Option<Printed> {
     });
     let (place, message) = found?;
     let message = format!("UndefinedBehaviorSanitizer: {}", message.trim());
-    Some(Printed { message, place: Some(place.to_owned()) })
+    Some(Printed { message, place: Some(place.to_owned()), in_main: false })
 }
 
 fn exception(output: &str) -> Option<String> {
