@@ -38,7 +38,7 @@ pub fn extras(context: &Context<'_>, predictions: &Predictions, bounds: Bounds) 
         true => ruled_out(context, &predictions.findings, bounds),
         false => Vec::new(),
     };
-    Extras { ruled_out, lattice: lattice(trace, bounds) }
+    Extras { ruled_out, lattice: lattice(trace, bounds), ..Extras::default() }
 }
 
 /// A candidate about to be asked.

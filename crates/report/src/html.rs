@@ -35,6 +35,8 @@ pub struct Extras {
     pub ruled_out: Vec<RuledOut>,
     /// All global states, where they are few.
     pub lattice: Option<Lattice>,
+    /// What was found but is not shown, as [`hidden_in_words`](crate::hidden_in_words) has it.
+    pub hidden: String,
 }
 
 /// The whole file.

@@ -15,7 +15,8 @@ use pipeline::first_party::FirstParty;
 use pipeline::sources::Files;
 use pipeline::{Bounds, ExploredTrace, TraceFile, Unwanted, saved};
 use report::{
-    Context, Contexts, Finding, Predictions, ReportFlag, Steps, finding_in_words, ready_suppressions, summary,
+    Context, Contexts, Extras, Finding, Predictions, ReportFlag, Steps, finding_in_words, ready_suppressions,
+    summary,
 };
 
 use crate::diagnostics::Diagnostic;
@@ -177,7 +178,7 @@ impl Reporting<'_> {
         if let Some(suite) = &mut predictions.suite {
             suite.keep_findings(&predictions.findings);
         }
-        self.write_files(&outputs, &contexts, &predictions)?;
+        self.write_files(&outputs, &contexts, &predictions, &hidden)?;
         if outputs.json_lines {
             progress::say(self.closing_words(&predictions).trim_end());
         } else if !self.mode.json {
@@ -211,9 +212,11 @@ impl Reporting<'_> {
         outputs: &Outputs,
         contexts: &Contexts<'_>,
         predictions: &Predictions,
+        hidden: &[Finding],
     ) -> Result<(), Diagnostic> {
         if let Some(file) = &outputs.html {
             let extras = pipeline::extras(&contexts.own, predictions, self.bounds);
+            let extras = Extras { hidden: report::hidden_in_words(hidden), ..extras };
             write(file, &report::html(contexts, predictions, extras))?;
         }
         if let Some(file) = &outputs.junit {

@@ -201,3 +201,38 @@ fn ids_are_dense_and_the_same_with_each_seed() {
     assert!(first.len() >= 5);
     assert_eq!([hunted("2"), hunted("3")], [first.clone(), first]);
 }
+
+/// A lost update that nobody notices is counted, on the page as well as in the terminal.
+#[test]
+fn a_page_without_findings_counts_what_is_not_shown() {
+    const SOURCE: &str = "\
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int hits;
+static void *serve(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    int seen = hits;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    hits = seen + 1;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, serve, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+";
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("hits.c"), SOURCE).unwrap();
+    let output = foretell(directory.path(), &["hunt", "hits.c", "--html", "hits.html"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    const COUNTED: &str = "1 more finding is not shown: 1 atomicity pattern without visible effect";
+    assert!(output.status.code() == Some(0) && said.contains(COUNTED), "{output:?}");
+    let page = std::fs::read_to_string(directory.path().join("hits.html")).unwrap();
+    assert!(page.contains(COUNTED), "{page}");
+}

@@ -239,13 +239,13 @@ pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Ext
         findings: told,
         ruled_out: extras.ruled_out,
         lattice: extras.lattice,
-        covered: covered(predictions),
+        covered: covered(predictions, &extras.hidden),
         suite: predictions.suite.as_ref().map(suite),
     }
 }
 
 /// What was searched, and what was not.
-fn covered(predictions: &Predictions) -> Vec<String> {
+fn covered(predictions: &Predictions, hidden: &str) -> Vec<String> {
     let Size { events, threads, locks, variables, .. } = predictions.trace;
     let sizes = [(events, "event"), (threads, "thread"), (locks, "lock"), (variables, "shared variable")];
     let sizes = listed(sizes.map(|(count, what)| counted(count as u64, what)).to_vec());
@@ -265,6 +265,7 @@ fn covered(predictions: &Predictions) -> Vec<String> {
     } else {
         lines.push("Another run may reach other code.".to_owned());
     }
+    lines.extend(hidden.lines().map(str::to_owned));
     let rest = summary(predictions);
     lines.extend(rest.lines().filter(|line| !line.starts_with("SUMMARY:")).map(str::to_owned));
     lines
