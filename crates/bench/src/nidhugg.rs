@@ -16,14 +16,17 @@ const MEMORY: &str = "4000000";
 /// What comes before the reason for which it gives up.
 const UNSUPPORTED: &str = "not supported:";
 
-/// Included before a program: Nidhugg's `--rf` takes no function that it does not know, and what a program prints is of no interest.
+/// Included before a program: Nidhugg's `--rf` takes no function that it does not know, and what a program prints is of no interest. No header is
+/// included, because some programs were preprocessed with other ones.
 const SILENT: &str = "\
-#include <stdio.h>
-#define printf(...) 0
-#define fprintf(...) 0
-#define puts(text) 0
-#define putchar(character) 0
-#define perror(text) ((void)0)
+#ifndef __cplusplus
+int silent_printf(const char *format, ...) { return 0; }
+int silent_puts(const char *text) { return 0; }
+int silent_putchar(int character) { return 0; }
+#define printf silent_printf
+#define puts silent_puts
+#define putchar silent_putchar
+#endif
 ";
 
 /// How a search ended.
