@@ -88,7 +88,7 @@ impl Nidhugg {
         if program.build(&module, &cc, &cxx).is_err() {
             return Ok(Ended::Refused { reason: "does not build as one LLVM module".to_owned() });
         }
-        // Loops that only wait are ended at their first turn instead of being run for ever.
+        // Loops that only wait are ended at their first turn instead of being run forever.
         let option = format!("--transform={}", changed.display());
         let (said, _) = self.output(&[&option, &module.display().to_string()])?;
         if !changed.exists() {
