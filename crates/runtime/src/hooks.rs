@@ -32,9 +32,8 @@ fn access(kind: Kind, address: u64, pc: u64) {
         return access_slowly(kind, address, pc);
     }
     thread.budget.store(budget - 1, Ordering::Relaxed);
-    // SAFETY: the thread is inside without a reason to stay out, so it has the token.
-    unsafe { writer::predicted_or_written(thread, kind, pc, address) };
-    presence.leave();
+    // SAFETY: the thread is inside without a reason to stay out, so it has the token; the pc is a return address, or was cut to one.
+    unsafe { writer::access_and_leave(thread, kind, pc, address) };
 }
 
 #[cold]
@@ -136,7 +135,8 @@ macro_rules! hooks {
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $with_pc() {
-                    naked_asm!("jmp {}", sym $body);
+                    // No address of user space has more bits.
+                    naked_asm!("shl rsi, 16", "shr rsi, 16", "jmp {}", sym $body);
                 }
             )*
         )*

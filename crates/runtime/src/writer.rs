@@ -323,12 +323,37 @@ pub(crate) unsafe fn predicted_or_written(thread: &Thread, kind: Kind, pc: u64, 
     // SAFETY: the thread has the token, by this function's contract; the predictor does not come here again.
     let is_predicted = unsafe { thread.with_predictor(|table, context| table.hit(context, key, address)) };
     if is_predicted {
-        let progress = thread.progress();
-        progress.store(progress.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        count(thread);
     } else {
         // SAFETY: by this function's contract.
         unsafe { write_unpredicted(thread, key, address) };
     }
+}
+
+/// The same for a plain access that a hook has been called for; the thread leaves the runtime.
+///
+/// # Safety
+/// The thread is the caller's and has the token; the pc is an address in user space.
+#[inline(always)]
+pub(crate) unsafe fn access_and_leave(thread: &Thread, kind: Kind, pc: u64, address: u64) {
+    let key = Key::of_hook(kind, pc, thread::take_branched());
+    // SAFETY: the thread has the token, by this function's contract; the predictor does not come here again.
+    let is_predicted =
+        unsafe { thread.with_predictor(|table, context| table.hit_access(context, key, address)) };
+    if is_predicted {
+        count(thread);
+        thread.seat.presence.leave();
+    } else {
+        // SAFETY: by this function's contract.
+        unsafe { write_unpredicted_and_leave(thread, key, address) };
+    }
+}
+
+/// One more event was predicted.
+#[inline(always)]
+fn count(thread: &Thread) {
+    let progress = thread.progress();
+    progress.store(progress.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 /// Writes an event that was not predicted.
@@ -343,4 +368,15 @@ unsafe fn write_unpredicted(thread: &Thread, key: Key, address: u64) {
             with(|writer| writer.record(|sink| write_simple(sink, table, context, key, address)));
         });
     }
+}
+
+/// Writes an event that was not predicted, and leaves the runtime. The hot path ends with a jump here.
+///
+/// # Safety
+/// The thread is the caller's and has the token.
+#[inline(never)]
+unsafe fn write_unpredicted_and_leave(thread: &Thread, key: Key, address: u64) {
+    // SAFETY: by this function's contract.
+    unsafe { write_unpredicted(thread, key, address) };
+    thread.seat.presence.leave();
 }

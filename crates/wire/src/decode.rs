@@ -9,7 +9,7 @@ use crate::event::{self, Event, Op};
 use crate::header::{Header, MAX_RUN, STREAM_START};
 use crate::kind::{Kind, MAX_ARGUMENTS};
 use crate::number;
-use crate::predict::{Address, Branched, Context, Key, MAX_TABLES, Site, Table};
+use crate::predict::{Address, Branched, Context, Guess, Key, MAX_TABLES, Site, Table};
 
 /// The file does not start like a log of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,9 +259,9 @@ impl<'a> Reader<'a> {
     fn simple(&mut self, tag: u8, rest: &'a [u8]) -> Result<Event<'a>, Trouble> {
         let context = self.threads[self.current as usize].context;
         let (site, rest) = match tag >> 2 & 3 {
-            0 => (Site::Next, rest),
-            1 => (Site::Other, rest),
-            2 => {
+            Site::NEXT => (Site::Next, rest),
+            Site::OTHER => (Site::Other, rest),
+            Site::SLOT => {
                 let (index, rest) = rest.split_first_chunk().ok_or(Trouble::Cut)?;
                 (Site::Slot(u16::from_le_bytes(*index)), rest)
             }
@@ -274,13 +274,19 @@ impl<'a> Reader<'a> {
                 (Site::New(Key::new(kind, pc).after(branched)), rest)
             }
         };
-        let (address, rest) = match tag >> 4 & 3 {
-            0 => (Address::Favoured, rest),
-            1 => (Address::Unfavoured, rest),
-            code => {
+        let (address, rest) = match tag >> 4 {
+            Address::FAVOURED => (Address::Favoured, rest),
+            Address::FROM_GUESS => {
                 let (distance, rest) = number::read(rest).ok_or(Trouble::Cut)?;
-                let distance = number::unzigzag(distance);
-                (if code == 2 { Address::FromGuess(distance) } else { Address::FromPrevious(distance) }, rest)
+                (Address::FromGuess(number::unzigzag(distance)), rest)
+            }
+            Address::FROM_PREVIOUS => {
+                let (distance, rest) = number::read(rest).ok_or(Trouble::Cut)?;
+                (Address::FromPrevious(number::unzigzag(distance)), rest)
+            }
+            code => {
+                let guess = Guess::ALL.get(usize::from(code - Address::FIRST_GUESS));
+                (Address::Guess(*guess.ok_or(Trouble::Damage("an unknown guess at an address"))?), rest)
             }
         };
         let (thread, table) = self.thread_and_table();

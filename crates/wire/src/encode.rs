@@ -1,5 +1,7 @@
 //! Records to bytes. No allocation, no lock, a bounded number of steps: this runs inside the program.
 
+use core::hint::select_unpredictable;
+
 use crate::kind::Kind;
 use crate::number::{length, zigzag};
 use crate::predict::{Address, Context, Key, Site, Table};
@@ -46,6 +48,18 @@ impl<'a> Sink<'a> {
         }
     }
 
+    #[inline(always)]
+    fn head(&mut self, head: Head) {
+        let bytes = head.word.to_le_bytes();
+        match self.bytes.get_mut(self.used..).and_then(|rest| rest.first_chunk_mut()) {
+            Some(room) => {
+                *room = bytes;
+                self.used += head.bytes as usize;
+            }
+            None => bytes.into_iter().take(head.bytes as usize).for_each(|byte| self.byte(byte)),
+        }
+    }
+
     #[inline]
     fn number(&mut self, mut number: u64) {
         for _ in 1..length(number) {
@@ -85,36 +99,63 @@ pub fn write_switch(sink: &mut Sink<'_>, thread: u32) {
 }
 
 /// A simple event for which [`Table::hit`] said no.
+#[inline(always)]
 pub fn write_simple(sink: &mut Sink<'_>, table: &mut Table, context: &mut Context, key: Key, address: u64) {
-    let (site, told) = table.describe(context, key, address);
-    let site_code = match site {
-        Site::Next => 0,
-        Site::Other => 1,
-        Site::Slot(_) => 2,
-        Site::New(_) => 3,
+    let Some(told) = table.tell(context, key, address) else {
+        return write_new(sink, table, context, key, address);
     };
-    let address_code = match told {
-        Address::Favoured => 0,
-        Address::Unfavoured => 1,
-        Address::FromGuess(_) => 2,
-        Address::FromPrevious(_) => 3,
-    };
-    sink.byte(CLASS_SIMPLE | site_code << 2 | address_code << 4);
-    match site {
-        Site::Next | Site::Other => {}
-        Site::Slot(index) => {
-            sink.byte(index as u8);
-            sink.byte((index >> 8) as u8);
-        }
-        Site::New(key) => {
-            sink.byte(key.code() | if key.is_after_branch() { AFTER_BRANCH } else { 0 });
-            sink.difference(context.pc, key.pc());
-        }
+    let has_slot = told.site == Site::SLOT;
+    let mut head = Head::default();
+    head.push(CLASS_SIMPLE | told.site << 2 | told.address << 4, 1);
+    head.push(select_unpredictable(has_slot, told.index, 0), select_unpredictable(has_slot, 2, 0));
+    if told.address < Address::FROM_GUESS {
+        return sink.head(head);
     }
-    if let Address::FromGuess(distance) | Address::FromPrevious(distance) = told {
-        sink.number(zigzag(distance));
+    let distance = zigzag(told.distance);
+    if distance < 1 << SHORT_NUMBER_BITS {
+        head.push(short_number(distance), length(distance));
+        sink.head(head);
+    } else {
+        sink.head(head);
+        sink.number(distance);
     }
-    table.learn(context, site, told);
+}
+
+/// The first event of a site.
+#[cold]
+#[inline(never)]
+fn write_new(sink: &mut Sink<'_>, table: &mut Table, context: &mut Context, key: Key, address: u64) {
+    sink.byte(CLASS_SIMPLE | Site::NEW << 2 | Address::FROM_PREVIOUS << 4);
+    sink.byte(key.code() | if key.is_after_branch() { AFTER_BRANCH } else { 0 });
+    sink.difference(context.pc, key.pc());
+    sink.number(zigzag(table.tell_new(context, key, address)));
+}
+
+/// The first bytes of a record, in a word.
+#[derive(Clone, Copy, Default)]
+struct Head {
+    word: u64,
+    bytes: u32,
+}
+
+impl Head {
+    /// Adds bytes; there are no more than eight in all.
+    #[inline(always)]
+    fn push(&mut self, bytes: impl Into<u64>, count: u32) {
+        self.word |= bytes.into() << (8 * self.bytes);
+        self.bytes += count;
+    }
+}
+
+/// Numbers of so many bits take no more than five bytes.
+const SHORT_NUMBER_BITS: u32 = 35;
+
+/// The bytes of such a number, in a word.
+#[inline(always)]
+fn short_number(number: u64) -> u64 {
+    let spread = (0..5).fold(0, |spread, group| spread | (number & 0x7f << (7 * group)) << group);
+    let to_be_continued = 0x80_8080_8080 & ((1 << (8 * (length(number) - 1))) - 1);
+    spread | to_be_continued
 }
 
 /// An event with arguments, as many as its kind has, and text where its kind has it.

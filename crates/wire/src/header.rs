@@ -3,7 +3,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTRAWLOG";
 /// The version of the layout and of the kinds.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Where the stream starts: one page, so that the head has a mapping of its own.
 pub const STREAM_START: usize = 4096;
 /// The longest run of predicted events; the writer ends a run before it is longer.

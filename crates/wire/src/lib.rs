@@ -32,7 +32,7 @@
 //! | tag | record |
 //! |---|---|
 //! | `1nnnnnnn` | a run of n predicted events; n = 0: the number follows (at most [`MAX_RUN`]) |
-//! | `0-aass00` | a *simple* event that was not predicted: `ss` says how its site is known (successor, other successor, slot number, new site), `aa` its address (favoured prediction, the other one, distance from the prediction, distance from the thread's previous address) |
+//! | `0aaass00` | a *simple* event that was not predicted: `ss` says how its site is known (successor, other successor, slot number, new site), `aaa` its address (favoured guess; the guess by stride, by offset, by detour; distance from the favoured guess; distance from the thread's previous address) |
 //! | `0nnnnn01` | the events that follow are thread n's; n = 31: the number follows |
 //! | `00000010` | a *detailed* event: kind, pc, address, its arguments, its text |
 //!

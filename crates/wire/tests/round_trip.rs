@@ -85,6 +85,57 @@ fn branches_in_a_loop_cost_no_more() {
     assert_eq!(branches, 10_000);
 }
 
+/// What a function accesses depends on who calls it: its sites are predicted for each caller by themselves.
+#[test]
+fn a_function_called_from_several_places_costs_almost_nothing() {
+    let mut writer = Writer::new(1, 1);
+    for row in 0..300u64 {
+        for (caller, array) in [(0x40_2000, 0x10_0000u64), (0x40_2100, 0x30_0780), (0x40_2200, 0x90_0000)] {
+            writer.simple(Kind::FunctionEntry, 0x40_1000, caller);
+            for column in 0..5 {
+                writer.simple(Kind::Read8, 0x40_1010 + column * 16, array + 8 * row + 4096 * column * column);
+            }
+            writer.simple(Kind::FunctionExit, 0x40_1100, 0);
+        }
+    }
+    assert!(writer.bytes.len() < 1000, "{} bytes for 6300 events", writer.bytes.len());
+    assert_eq!(events(&writer.file()).len(), 1 + 6300);
+}
+
+/// Of an object that is found by a pointer, the first access says where it is, and the others follow.
+#[test]
+fn objects_anywhere_cost_one_access_each() {
+    let mut writer = Writer::new(1, 1);
+    let mut random = 1u64;
+    for _ in 0..1000u64 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let object = 0x10_0000 + (random >> 44) * 16;
+        for field in 0..4 {
+            writer.simple(Kind::Read8, 0x40_1000 + field * 16, object + 8 * field);
+            writer.simple(Kind::Write8, 0x40_1008 + field * 16, 0x7000_0000 + 8 * field * field);
+        }
+    }
+    assert!(writer.bytes.len() < 8000, "{} bytes for 8000 events", writer.bytes.len());
+}
+
+/// More calls than are remembered, and returns that nobody has called: predictions get worse, and nothing else.
+#[test]
+fn calls_and_returns_need_not_match() {
+    let mut writer = Writer::new(1, 1);
+    for depth in 0..200u64 {
+        writer.simple(Kind::FunctionEntry, 0x40_1000, 0x40_2000 + depth % 3);
+        writer.simple(Kind::Read8, 0x40_1010, 0x10_0000 + depth);
+    }
+    for depth in 0..300u64 {
+        writer.simple(Kind::FunctionExit, 0x40_1100, 0);
+        writer.simple(Kind::Write8, 0x40_1020, 0x20_0000 + depth);
+    }
+    let file = writer.file();
+    let events = events(&file);
+    assert_eq!(events.len(), 1 + 1000);
+    assert_eq!(events[1000].op, Op::Write { address: 0x20_0000 + 299, size: 8 });
+}
+
 #[test]
 fn detailed_events_keep_their_arguments() {
     let mut writer = Writer::new(2, 2);
