@@ -1,6 +1,6 @@
 //! `cargo xtask bench hostile`: small traces of odd shapes that once took minutes or all memory. Every row is to stay
 //! within [`MOST_TIME`] of CPU time and [`MOST_MEMORY`]; one that does not says so, and one that takes far longer is stopped. Then long
-//! generated traces, one row for each kind of finding; recordings of real programs; and commands with limits.
+//! generated traces, one row for each kind of finding; real programs that are fetched, built and recorded; and commands with limits.
 
 mod limits;
 mod recordings;
@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use generate::hostile::Shape;
 use xtask::Outcome;
-use xtask::cargo::release_build;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
-use crate::measure::cost_of;
+use crate::measure::{cost_of, measured_binary};
 
 /// What a row may take.
 const MOST_TIME: Duration = Duration::from_secs(5);
@@ -85,9 +84,8 @@ const QUANTIFIERS: &str = "exists a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p
                            done(a) + done(dd) == 0 - 1";
 
 pub(crate) fn run() -> Outcome {
-    let foretell = release_build()?;
-    let mut section = String::from("## Hostile shapes\n\n");
-    section.push_str(&circumstances());
+    let (foretell, build) = measured_binary()?;
+    let mut section = format!("## Hostile shapes\n\n{} {build}\n", circumstances().trim_end());
     let _ = write!(
         section,
         "\n`cargo xtask bench hostile`: small traces of odd shapes (crates/generate/src/hostile.rs). Each may take {} s of CPU time and \
@@ -109,7 +107,7 @@ pub(crate) fn run() -> Outcome {
     for row in &GENERATED {
         section.push_str(&with_directory(|place| row.measured(&foretell, place))?);
     }
-    section.push_str(&recordings::section(&foretell)?);
+    section.push_str(&with_directory(|place| recordings::section(&foretell, place))?);
     section.push_str(&with_directory(|place| limits::section(&foretell, place))?);
     print!("{section}");
     let rows = section.lines().filter(|line| line.starts_with("| ") && line.contains('`'));

@@ -6,7 +6,8 @@
 //! What we report that is not judged in one of the two files, from reading the source, is listed as not judged. What was measured of programs is kept
 //! in `target/peers-cells.jsonl`: the command can be interrupted, and goes on where it was.
 
-mod manifest;
+pub(crate) mod manifest;
+pub(crate) mod place;
 pub(crate) mod projects;
 mod reports;
 mod server;

@@ -16,11 +16,12 @@ use xtask::debian;
 /// One of the two files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     pub(super) program: Vec<Program>,
     pub(super) suite: Vec<Suite>,
     pub(super) project: Vec<Project>,
     pub(super) judged: Vec<Judgement>,
+    pub(crate) hostile: Vec<Hostile>,
 }
 
 /// A program that is built in a copy of its sources, and run.
@@ -72,10 +73,43 @@ pub(super) struct Project {
     pub(super) hunt: String,
 }
 
+/// A project that once took all the time or memory there was, and what is done with it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hostile {
+    pub(crate) name: String,
+    /// Debian's source package, or else a release on crates.io.
+    pub(crate) package: Option<String>,
+    pub(crate) release: Option<Release>,
+    /// Lines for the shell, as a project's: they build, and record what is searched.
+    pub(crate) prepare: String,
+    /// What is measured, in order.
+    pub(crate) command: Vec<Measured>,
+}
+
+/// A command and what it may take: seconds on the clock, seconds of CPU time, and megabytes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Measured {
+    /// One command for the shell, and how the table shows it.
+    pub(crate) run: String,
+    pub(crate) shown: String,
+    /// What it took before it was bounded.
+    pub(crate) before: String,
+    pub(crate) wall: Option<u64>,
+    pub(crate) cpu: Option<u64>,
+    pub(crate) megabytes: Option<u64>,
+    /// It may take no more CPU time than the command before it.
+    #[serde(default)]
+    pub(crate) as_before: bool,
+    /// How many events the recording that it leaves (`run.ftr`) may have.
+    pub(crate) events: Option<u64>,
+}
+
 /// A release of a crate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Release {
+pub(crate) struct Release {
     #[serde(rename = "crate")]
     name: String,
     version: String,
@@ -158,14 +192,14 @@ pub(super) enum Verdict {
 }
 
 /// A manifest and the directory it is about.
-pub(super) struct Sources {
-    pub(super) manifest: Manifest,
+pub(crate) struct Sources {
+    pub(crate) manifest: Manifest,
     pub(super) directory: PathBuf,
 }
 
 impl Sources {
     /// Debian's programs, to be unpacked in a directory.
-    pub(super) fn debian(directory: &Path) -> Result<Sources, String> {
+    pub(crate) fn debian(directory: &Path) -> Result<Sources, String> {
         let manifest = read(&root().join("bench/peers.toml"))?;
         Ok(Sources { manifest, directory: directory.to_owned() })
     }

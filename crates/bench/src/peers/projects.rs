@@ -5,25 +5,21 @@
 //! `target/projects-cells.jsonl`: the command can be interrupted, and goes on where it was. What cannot be had is skipped, and the report says so.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::manifest::{Judgement, Project, Sources, Verdict, judgement_of};
+use super::place::{Place, fetched};
 use super::trial::Finding;
 use crate::cells::Cells;
 use crate::measure::measured_binary;
 use xtask::Outcome;
-use xtask::cargo::root;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
-
-/// What a build may take, and a hunt, in seconds. Hunts end by themselves before that.
-const LIMIT: u32 = 900;
 
 /// The result of a project.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,15 +92,14 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn row(&self) -> Result<Row, String> {
-        let (source, version) = self.project.source(self.directory)?;
-        let copied = Command::new("cp").arg("-rH").arg(&source).arg(self.place).status();
-        if !copied.is_ok_and(|status| status.success()) {
-            return Err(format!("{} cannot be copied", source.display()));
-        }
-        self.shell(&self.project.build, "build.log")?;
+        let Project { name, package, release, build, hunt } = self.project;
+        let (source, version) = fetched(name, package.as_deref(), release.as_ref(), self.directory)?;
+        let place = Place { foretell: self.foretell, directory: self.place };
+        place.fill(&source)?;
+        place.shell(build, "build.log")?;
         let start = Instant::now();
         // A hunt that finds something ends with another status than 0.
-        let said = self.shell(&format!("{} || true", self.project.hunt), "hunt.log")?;
+        let said = place.shell(&format!("{hunt} || true"), "hunt.log")?;
         let seconds = start.elapsed().as_secs_f64();
         let found: Value = serde_json::from_str(&said).map_err(|error| {
             let log = std::fs::read_to_string(self.place.join("hunt.log")).unwrap_or_default();
@@ -114,7 +109,7 @@ impl Trial<'_> {
         let (shown, hidden): (Vec<_>, Vec<_>) =
             findings.iter().partition(|finding| finding["shown"] != false);
         Ok(Row {
-            name: self.project.name.clone(),
+            name: name.clone(),
             version,
             events: found["trace"]["events"].as_u64(),
             runs: found["runs"].as_u64().unwrap_or(0),
@@ -123,45 +118,6 @@ impl Trial<'_> {
             hidden: hidden.len(),
             seconds,
         })
-    }
-
-    /// Runs lines of the shell where the project is; what they print. What they say besides goes to a file.
-    fn shell(&self, lines: &str, log: &str) -> Result<String, String> {
-        let foretell = self.foretell.to_string_lossy();
-        let log = self.place.join(log);
-        let errors = std::fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let output = Command::new("timeout")
-            .args(["-k", "5", &LIMIT.to_string(), "sh", "-ec", lines])
-            .env("FORETELL", &*foretell)
-            .env("CC", format!("{foretell} cc"))
-            .env("CXX", format!("{foretell} c++"))
-            .env("PROGRAMS", root().join("bench/programs"))
-            .current_dir(self.place)
-            .stderr(errors)
-            .output()
-            .map_err(|error| format!("cannot run the shell: {error}"))?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = std::fs::read_to_string(&log).unwrap_or_default();
-        let last: Vec<&str> = said.lines().rev().take(3).collect();
-        Err(format!("does not build: {}", last.join(" | ")))
-    }
-}
-
-impl Project {
-    /// Its sources, and which version they are of.
-    fn source(&self, directory: &Path) -> Result<(PathBuf, String), String> {
-        match (&self.package, &self.release) {
-            (Some(package), None) => {
-                let source = xtask::debian::source(package, directory)?;
-                let named = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let version = named.rsplit_once('-').map_or(named.clone(), |(_, version)| version.to_owned());
-                Ok((source, version))
-            }
-            (None, Some(release)) => release.source(directory),
-            _ => Err(format!("{}: needs either a package or a release", self.name)),
-        }
     }
 }
 
