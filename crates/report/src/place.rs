@@ -71,8 +71,8 @@ pub(crate) fn telling_span(line: &str, object: &str) -> Option<std::ops::Range<u
     let is_name = |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let whole = [object, name].into_iter().filter(is_name).find_map(|name| word(line, name));
     // What is asserted need not begin with a word.
-    let whole =
-        whole.or_else(|| line.find(object).filter(|_| object.len() > 1).map(|at| at..at + object.len()));
+    let is_expression = object.contains(|c: char| !c.is_alphanumeric() && c != '_');
+    let whole = whole.or_else(|| line.find(object).filter(|_| is_expression).map(|at| at..at + object.len()));
     Some(whole.unwrap_or(start..end))
 }
 

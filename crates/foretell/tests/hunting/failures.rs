@@ -58,8 +58,8 @@ const CASES: [Case; 7] = [
         harm: "failure",
         message: "uncaught exception std::runtime_error: no more paper",
         every_run: true,
-        label: "T1 fails here",
-        place: "throws.cc:7",
+        label: "T1 failed here",
+        place: "",
         suppression: "failure:^uncaught exception std::runtime_error: no more paper$",
     },
     Case {
@@ -69,8 +69,8 @@ const CASES: [Case; 7] = [
         message: "uncaught exception std::runtime_error: no job",
         every_run: false,
         label: "main fails here",
-        place: "throws_inlined.cc:19 in take()",
-        suppression: "failure_top:^take()$",
+        place: "throws_inlined.cc:19 in take",
+        suppression: "failure:^take$",
     },
     Case {
         program: "lost_update.rs",
