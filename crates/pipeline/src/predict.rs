@@ -155,7 +155,10 @@ pub fn predict_each(
         _ => true,
     };
     let mut parts = Parts::of(&kinds, has_work, options);
-    for &kind in &kinds {
+    // What the recorded run itself shows is not to be lost where a search takes all the time.
+    let (shown, searched): (Vec<_>, Vec<_>) =
+        kinds.iter().copied().partition(|&kind| kind == FindingKind::Misuse);
+    for kind in shown.into_iter().chain(searched) {
         if !parts.begin(kind, &mut predictions) {
             continue;
         }

@@ -162,6 +162,17 @@ fn waits_with_one_mutex_or_that_never_overlap_are_no_misuse() {
     assert_eq!(misuses(&own).len(), 0);
 }
 
+/// A search that takes all the time must not hide what needs none.
+#[test]
+fn misuse_is_looked_at_before_anything_is_searched_for() {
+    let text = APART.replace("main|fork(A)|a.c:1\n", "main|fork(A)|a.c:1\nmain|w(x)|a.c:1\nA|w(x)|a.c:3\n");
+    let file = TraceFile::in_memory(trace::text::read(text.as_bytes()).unwrap(), "test");
+    let options = only(&[FindingKind::Race, FindingKind::Misuse]);
+    let findings = predict(&file, &options, &mut Silent).unwrap().findings;
+    let kinds: Vec<FindingKind> = findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::Misuse, FindingKind::Race]);
+}
+
 /// Of the pairs of events at the same two places, the one that the program is likeliest to come to.
 #[test]
 fn what_changes_the_fewest_reads_stands_for_the_others() {
