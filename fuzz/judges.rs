@@ -15,7 +15,6 @@ use wire::Kind;
 use writer::Writer;
 
 #[path = "../crates/wire/tests/writer/mod.rs"]
-#[allow(dead_code, reason = "the tests of `wire` use the rest")]
 mod writer;
 
 /// A trace with something of everything, which evidence, findings, rules and predicates may be about.
