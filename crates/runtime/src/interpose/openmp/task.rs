@@ -13,7 +13,7 @@ use wire::{Kind, Passage, Waker};
 use super::dependences::Dependences;
 use super::{Data, Function, Team, blocks, log_take};
 use crate::inside::{Inside, enter_point};
-use crate::schedule::{End, GaveUp, Key};
+use crate::schedule::{End, GaveUp, Key, Slot};
 
 /// How many tasks and groups there were.
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -124,6 +124,8 @@ pub(super) struct Task {
     /// The place in the program that it begins at.
     pub(super) pc: u64,
     number: Number,
+    /// The thread that created it.
+    creator: Slot,
     pub(super) parent: *const Task,
     /// The group it is in, and the innermost one that it has opened.
     member_of: *const Group,
@@ -194,6 +196,7 @@ impl Task {
             data,
             pc: creation.pc,
             number: Number::new(inside),
+            creator: inside.thread().slot,
             parent,
             member_of: group,
             group: Cell::new(group),
@@ -419,8 +422,16 @@ impl Tasks {
         self.last.set(task);
     }
 
-    fn is_empty(&self) -> bool {
-        self.first.get().is_null()
+    /// The tasks of the queue, the first to be taken first.
+    fn queued(&self) -> impl Iterator<Item = &Task> {
+        // SAFETY: as for `add`.
+        let next = |task: *const Task| unsafe { task.as_ref() };
+        core::iter::successors(next(self.first.get()), move |task| next(task.next.get()))
+    }
+
+    /// Whether the first task that is allowed is one that this thread has created.
+    fn is_own_next(&self, allowed: Allowed, thread: Slot) -> bool {
+        self.queued().find(|task| allowed.allows(task)).is_some_and(|task| task.creator == thread)
     }
 
     /// Takes the first task that is allowed out of the queue.
@@ -461,8 +472,8 @@ pub(super) fn run_until(
         if is_over(&inside) {
             return Some(inside);
         }
-        if !is_idle && !team.tasks.is_empty() {
-            // Those that wait already take their part first: tasks of one thread are in its order, and show nothing.
+        if !is_idle && team.tasks.is_own_next(allowed, inside.thread().slot) {
+            // Others take their part first: what the thread that has created a task does in it is in order, and shows nothing.
             inside.preempt(GaveUp::Yielding, None);
         }
         match team.tasks.take(allowed) {

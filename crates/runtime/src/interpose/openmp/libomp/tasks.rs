@@ -134,9 +134,9 @@ pub(super) fn create(
     unsafe {
         header.write(Header { task, size: shared_at + shared, shared_at, flags, outer: ptr::null_mut(), goes_on: Cell::new(false), mark: MARK });
         let memory = header.add(1).cast::<Memory>();
-        // The program fills it in, and it may have been another task's before.
+        // The program fills it in, and it may have been another task's before. A schedule names it by a place of its own.
         let size = (shared_at + shared) as u64;
-        inside.detailed(Kind::AllocateInside, creation.pc, memory as u64, &[size], b"");
+        inside.detailed(Kind::Allocate, creation.pc, memory as u64, &[size], b"");
         let start = memory.cast::<u8>();
         start.write_bytes(0, shared_at + shared);
         (*memory).routine = routine;
