@@ -148,7 +148,7 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a link to a file beside it, in place of whatever else has its name: `-ltsan` takes what it points to.
+/// Makes a link to a file in its directory, in place of whatever else has its name: `-ltsan` takes what it points to.
 fn put_link(path: &Path, target: &str) -> io::Result<()> {
     if fs::read_link(path).is_ok_and(|there| there == Path::new(target)) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Where a thread's last events were in each of the functions that it is in: what code without source does, it does for the function that called it.
 
-/// At least so many places of a function are kept: an exception that nobody catches is followed by many events in libraries.
+/// At least this number of places of a function are kept: an exception that nobody catches is followed by many events in libraries.
 const FEWEST: usize = 32;
 
 /// The last places of each function that a thread is in.

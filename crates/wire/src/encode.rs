@@ -147,7 +147,7 @@ impl Head {
     }
 }
 
-/// Numbers of so many bits take no more than five bytes.
+/// Numbers of this many bits take no more than five bytes.
 const SHORT_NUMBER_BITS: u32 = 35;
 
 /// The bytes of such a number, in a word.

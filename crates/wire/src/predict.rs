@@ -345,25 +345,25 @@ impl Table {
         Some((slot.key, address))
     }
 
-    /// The slot of a site: at home or beside, if it is there.
+    /// The slot of a site: at home or next to it, if it is there.
     #[inline(always)]
     fn find(&self, key: Key, salt: u64) -> Option<u16> {
         let home = key.home(salt);
         let is_at = |index: u16| self.slots[usize::from(index)].key == key;
         if is_at(home) {
             Some(home)
-        } else if is_at(beside(home)) {
-            Some(beside(home))
+        } else if is_at(neighbour(home)) {
+            Some(neighbour(home))
         } else {
             None
         }
     }
 
-    /// Gives a site a slot: at home if that is free, else beside.
+    /// Gives a site a slot: at home if that is free, else next to it.
     fn add(&mut self, key: Key, salt: u64, last: u64) -> u16 {
         let home = key.home(salt);
         let is_free = self.slot(home).key == Key::default();
-        let index = if is_free { home } else { beside(home) };
+        let index = if is_free { home } else { neighbour(home) };
         *self.slot(index) = Slot { key, last, next: index, other: index, ..Slot::default() };
         index
     }
@@ -446,7 +446,7 @@ impl Table {
 
 /// Where a site goes whose own slot another one has: in the same line of the processor's cache.
 #[inline(always)]
-fn beside(index: u16) -> u16 {
+fn neighbour(index: u16) -> u16 {
     index ^ 1
 }
 

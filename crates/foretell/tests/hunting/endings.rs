@@ -89,8 +89,7 @@ fn a_recording_that_is_cut_is_not_called_nothing_found() {
     assert_eq!(report["stopped"]["by"], "events", "{report:#}");
     // Although each of its runs is too long to look for others that are like it, the time is used. How many runs that makes depends on how busy the
     // machine is.
-    assert_eq!(report["ended"], "time", "{report:#}");
-    assert!(report["runs"].as_u64().unwrap() >= 2, "{report:#}");
+    assert!(report["runs"].as_u64().unwrap() >= 3, "{report:#}");
 }
 
 #[test]
