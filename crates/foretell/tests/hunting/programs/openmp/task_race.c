@@ -1,7 +1,8 @@
 // Nobody waits for the task before its result is used.
 #include <stdio.h>
 
-static int result, seen;
+// Not static: clang would see that nothing else writes them, and remove what it reads.
+int result, seen;
 
 int main(void)
 {
