@@ -52,7 +52,7 @@ fn check_silent(name: &str) {
 
 /// There is one bug, and a replay runs into it.
 fn check_confirmed(name: &str, kind: &str) {
-    let Some((status, report)) = hunt(name, "15") else { return };
+    let Some((status, report)) = hunt(name, "40") else { return };
     let findings = report["findings"].as_array().unwrap().iter();
     let shown: Vec<_> =
         findings.filter(|finding| finding["kind"] == kind && finding["shown"] == true).collect();
