@@ -314,18 +314,13 @@ pub(super) fn look_ahead(log: Reader<'_>, allocation: &Event<'_>) -> Vec<Sample>
     let mut samples: FxHashMap<(u64, u64), Sample> = FxHashMap::default();
     let mut found = Vec::new();
     for event in log.map_while(Result::ok).take(FARTHEST) {
-        let (at, length) = match event.op {
-            Op::Read { address, size }
-            | Op::Write { address, size }
-            | Op::ReadWrite { address, size }
-            | Op::AtomicRead { address, size }
-            | Op::AtomicWrite { address, size }
-            | Op::AtomicUpdate { address, size } => (address, Some(u64::from(size))),
-            Op::Request { lock, .. } => (lock, None),
+        let accessed = match event.op {
+            Op::Request { lock, .. } => Some((lock, None)),
             Op::Free { address: freed } if freed == address => break,
             Op::Allocate { address: other, .. } if other == address => break,
-            _ => continue,
+            op => op.accessed().map(|(at, length)| (at, Some(length))),
         };
+        let Some((at, length)) = accessed else { continue };
         let Some(offset) = at.checked_sub(address).filter(|&offset| offset < size) else { continue };
         let sample = Sample { pc: event.pc, offset, length };
         if samples.insert((event.pc, offset), sample).is_none() {

@@ -53,17 +53,12 @@ impl PoolAccesses {
         let mut accesses = PoolAccesses::default();
         let Op::Allocate { address, size } = allocation.op else { return accesses };
         for event in log.map_while(Result::ok).take(FARTHEST) {
-            let (at, length) = match event.op {
-                Op::Read { address, size }
-                | Op::Write { address, size }
-                | Op::ReadWrite { address, size }
-                | Op::AtomicRead { address, size }
-                | Op::AtomicWrite { address, size }
-                | Op::AtomicUpdate { address, size } => (address, u64::from(size)),
+            match event.op {
                 Op::Free { address: freed } if freed == address => break,
                 Op::Allocate { address: other, .. } if other == address && event != *allocation => break,
-                _ => continue,
-            };
+                _ => {}
+            }
+            let Some((at, length)) = event.op.accessed() else { continue };
             let Some(offset) = at.checked_sub(address).filter(|&offset| offset < size) else { continue };
             accesses.note(offset, length, event.pc);
         }

@@ -183,6 +183,21 @@ pub enum Op<'a> {
     Stop(Stop),
 }
 
+impl Op<'_> {
+    /// The address and the length of what it accesses. None: it is no access.
+    pub fn accessed(&self) -> Option<(u64, u64)> {
+        match *self {
+            Op::Read { address, size }
+            | Op::Write { address, size }
+            | Op::ReadWrite { address, size }
+            | Op::AtomicRead { address, size }
+            | Op::AtomicWrite { address, size }
+            | Op::AtomicUpdate { address, size } => Some((address, u64::from(size))),
+            _ => None,
+        }
+    }
+}
+
 /// What of a thread is not to be seen.
 #[expect(missing_docs, reason = "the fields say their names")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
