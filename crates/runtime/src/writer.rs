@@ -10,8 +10,8 @@ use core::slice;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use wire::{
-    Context, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, LogProgress, STREAM_START, Sink, Stop, Traits,
-    write_detailed, write_run, write_simple, write_switch,
+    Context, Forecast, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, LogProgress, SHORT_RUN, STREAM_START, Sink, Stop, Traits,
+    write_detailed, write_other_address, write_other_site, write_run, write_short_run, write_simple, write_switch,
 };
 
 use crate::losses;
@@ -210,12 +210,43 @@ impl Writer {
         if is_closed() {
             return;
         }
+        let Some(progress) = progress() else { return };
+        self.append(progress, |sink| {
+            write_run(sink, run(progress));
+            write(sink);
+        });
+    }
+
+    /// The same for an access: these are half of what recording costs.
+    #[inline(always)]
+    fn access(&mut self, thread: &Thread, write: impl FnOnce(&mut Sink<'_>)) {
+        let progress = thread.progress();
+        if run(progress) > SHORT_RUN {
+            self.end_run();
+        }
+        if is_closed() {
+            return;
+        }
+        self.append(progress, |sink| {
+            write_short_run(sink, run(progress));
+            write(sink);
+        });
+    }
+
+    /// Writes the run of predicted events that came before.
+    #[cold]
+    #[inline(never)]
+    fn end_run(&mut self) {
+        self.record(|_| ());
+    }
+
+    /// Appends a record to a log that is open.
+    #[inline(always)]
+    fn append(&mut self, progress: &AtomicU64, write: impl FnOnce(&mut Sink<'_>)) {
         let at = (self.written - self.window_start) as usize;
         // SAFETY: `slide` keeps room for a record before the window's end.
         let room = unsafe { slice::from_raw_parts_mut(self.window.add(at), MAX_RECORD) };
         let mut sink = Sink::new(room);
-        let Some(progress) = progress() else { return };
-        write_run(&mut sink, LogProgress(progress.load(Ordering::Relaxed)).run());
         write(&mut sink);
         let used = sink.used();
         self.written += used as u64;
@@ -338,14 +369,16 @@ pub(crate) unsafe fn predicted_or_written(thread: &Thread, kind: Kind, pc: u64, 
 pub(crate) unsafe fn access_and_leave(thread: &Thread, kind: Kind, pc: u64, address: u64) {
     let key = Key::of_hook(kind, pc, thread::take_branched());
     // SAFETY: the thread has the token, by this function's contract; the predictor does not come here again.
-    let is_predicted =
-        unsafe { thread.with_predictor(|table, context| table.hit_access(context, key, address)) };
-    if is_predicted {
-        count(thread);
-        thread.seat.presence.leave();
-    } else {
+    let forecast = unsafe { thread.with_predictor(|table, context| table.forecast(context, key, address)) };
+    match forecast {
+        Forecast::Right => {
+            count(thread);
+            thread.seat.presence.leave();
+        }
         // SAFETY: by this function's contract.
-        unsafe { write_unpredicted_and_leave(thread, key, address) };
+        Forecast::OtherAddress => unsafe { write_address_and_leave(thread, address) },
+        // SAFETY: by this function's contract.
+        Forecast::OtherSite => unsafe { write_site_and_leave(thread, key, address) },
     }
 }
 
@@ -370,13 +403,34 @@ unsafe fn write_unpredicted(thread: &Thread, key: Key, address: u64) {
     }
 }
 
-/// Writes an event that was not predicted, and leaves the runtime. The hot path ends with a jump here.
+/// Writes an access whose address was not predicted, and leaves the runtime. The hot path ends with a jump here or to the next one.
 ///
 /// # Safety
 /// The thread is the caller's and has the token.
 #[inline(never)]
-unsafe fn write_unpredicted_and_leave(thread: &Thread, key: Key, address: u64) {
-    // SAFETY: by this function's contract.
-    unsafe { write_unpredicted(thread, key, address) };
+unsafe fn write_address_and_leave(thread: &Thread, address: u64) {
+    // SAFETY: the thread has the token, by this function's contract; neither the predictor nor the log come here again.
+    unsafe {
+        thread.with_predictor(|table, context| {
+            with(|writer| writer.access(thread, |sink| write_other_address(sink, table, context, address)));
+        });
+    }
+    thread.seat.presence.leave();
+}
+
+/// The same for one whose site was not predicted.
+///
+/// # Safety
+/// The thread is the caller's and has the token.
+#[inline(never)]
+unsafe fn write_site_and_leave(thread: &Thread, key: Key, address: u64) {
+    // SAFETY: as above.
+    unsafe {
+        thread.with_predictor(|table, context| {
+            with(|writer| {
+                writer.access(thread, |sink| write_other_site(sink, table, context, key, address));
+            });
+        });
+    }
     thread.seat.presence.leave();
 }

@@ -4,7 +4,7 @@ use core::hint::select_unpredictable;
 
 use crate::kind::Kind;
 use crate::number::{length, zigzag};
-use crate::predict::{Address, Context, Key, Site, Table};
+use crate::predict::{Address, Context, Key, Site, Table, Told};
 
 /// The longest text kept; the rest is cut off.
 pub const MAX_TEXT: usize = 1024;
@@ -75,16 +75,27 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// Runs up to this length take one byte.
+pub const SHORT_RUN: u64 = 127;
+
 /// A run of predicted events. Nothing is written for none.
 #[inline]
 pub fn write_run(sink: &mut Sink<'_>, events: u64) {
-    match events {
-        0 => {}
-        1..=127 => sink.byte(0x80 | events as u8),
-        _ => {
-            sink.byte(0x80);
-            sink.number(events);
-        }
+    if events <= SHORT_RUN {
+        write_short_run(sink, events);
+    } else {
+        sink.byte(0x80);
+        sink.number(events);
+    }
+}
+
+/// The same for one up to [`SHORT_RUN`], without branches.
+#[inline(always)]
+pub fn write_short_run(sink: &mut Sink<'_>, events: u64) {
+    debug_assert!(events <= SHORT_RUN);
+    if let Some(place) = sink.bytes.get_mut(sink.used) {
+        *place = 0x80 | events as u8;
+        sink.used += usize::from(events > 0);
     }
 }
 
@@ -101,13 +112,42 @@ pub fn write_switch(sink: &mut Sink<'_>, thread: u32) {
 /// A simple event for which [`Table::hit`] said no.
 #[inline(always)]
 pub fn write_simple(sink: &mut Sink<'_>, table: &mut Table, context: &mut Context, key: Key, address: u64) {
-    let Some(told) = table.tell(context, key, address) else {
-        return write_new(sink, table, context, key, address);
-    };
-    let has_slot = told.site == Site::SLOT;
-    let mut head = Head::default();
-    head.push(CLASS_SIMPLE | told.site << 2 | told.address << 4, 1);
-    head.push(select_unpredictable(has_slot, told.index, 0), select_unpredictable(has_slot, 2, 0));
+    match table.tell(context, key, address) {
+        Some(told) => write_told(sink, told),
+        None => write_new(sink, table, context, key, address),
+    }
+}
+
+/// An access of which [`Table::forecast`] said that its address is another one.
+#[inline(always)]
+pub fn write_other_address(sink: &mut Sink<'_>, table: &mut Table, context: &mut Context, address: u64) {
+    write_told(sink, table.tell_address(context, address));
+}
+
+/// An access of which [`Table::forecast`] said that its site is another one.
+#[inline(always)]
+pub fn write_other_site(
+    sink: &mut Sink<'_>,
+    table: &mut Table,
+    context: &mut Context,
+    key: Key,
+    address: u64,
+) {
+    match table.tell_turn(context, key, address) {
+        Some(told) => sink.head(Head::of(told)),
+        None => write_simple_apart(sink, table, context, key, address),
+    }
+}
+
+/// [`write_simple`], apart from what comes more often.
+#[inline(never)]
+fn write_simple_apart(sink: &mut Sink<'_>, table: &mut Table, context: &mut Context, key: Key, address: u64) {
+    write_simple(sink, table, context, key, address);
+}
+
+#[inline(always)]
+fn write_told(sink: &mut Sink<'_>, told: Told) {
+    let mut head = Head::of(told);
     if told.address < Address::FROM_GUESS {
         return sink.head(head);
     }
@@ -139,6 +179,16 @@ struct Head {
 }
 
 impl Head {
+    /// Says all of this but the distance.
+    #[inline(always)]
+    fn of(told: Told) -> Head {
+        let has_slot = told.site == Site::SLOT;
+        let mut head = Head::default();
+        head.push(CLASS_SIMPLE | told.site << 2 | told.address << 4, 1);
+        head.push(select_unpredictable(has_slot, told.index, 0), select_unpredictable(has_slot, 2, 0));
+        head
+    }
+
     /// Adds bytes; there are no more than eight in all.
     #[inline(always)]
     fn push(&mut self, bytes: impl Into<u64>, count: u32) {

@@ -83,7 +83,10 @@ pub use directory::{
     OPTIONS_EXTENSION, ORDER_VARIABLE, OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE,
     SUPPRESSIONS_EXTENSION, UNRECORDED_FILE,
 };
-pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
+pub use encode::{
+    MAX_RECORD, MAX_TEXT, SHORT_RUN, Sink, write_detailed, write_other_address, write_other_site, write_run,
+    write_short_run, write_simple, write_switch,
+};
 pub use event::{Event, Hold, Ignored, Op, Refusal, Stop, UnsafeCall, Waker};
 pub use header::{Header, LogProgress, Losses, MAGIC, MAX_RUN, STREAM_START, Traits, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
@@ -92,7 +95,7 @@ pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};
 pub use outcome::{
     MAX_MEMORY, Memory, MemoryRange, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor,
 };
-pub use predict::{BRANCHED_AT, Branched, Context, Key, MAX_TABLES, Table};
+pub use predict::{BRANCHED_AT, Branched, Context, Forecast, Key, MAX_TABLES, Table};
 pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, RuntimeSettings, TestBarriers};
 pub use state::ThreadState;
 pub use std_call::StdCall;

@@ -256,6 +256,17 @@ impl Address {
     }
 }
 
+/// What became of the prediction of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forecast {
+    /// It was right.
+    Right,
+    /// The site was right, but not the address.
+    OtherAddress,
+    /// The site was wrong.
+    OtherSite,
+}
+
 /// How an event is told whose site has a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
@@ -279,29 +290,32 @@ impl Table {
         &mut self.slots[usize::from(index & SLOT_MASK)]
     }
 
-    /// Takes the event if it is the one predicted: the writer then only counts it. This is the hot path.
+    /// Takes the event if it is the one predicted: the writer then only counts it.
     #[inline(always)]
     pub fn hit(&mut self, context: &mut Context, key: Key, address: u64) -> bool {
-        let is_hit = self.hit_access(context, key, address);
+        let is_hit = self.forecast(context, key, address) == Forecast::Right;
         if is_hit {
             self.pass(context, key, address);
         }
         is_hit
     }
 
-    /// The same for an event that is neither a call nor a return.
+    /// The same for an event that is neither a call nor a return; and if it was not predicted, in what. This is the hot path.
     #[inline(always)]
-    pub fn hit_access(&mut self, context: &mut Context, key: Key, address: u64) -> bool {
+    pub fn forecast(&mut self, context: &mut Context, key: Key, address: u64) -> Forecast {
         let index = context.expected;
         let slot = &mut self.slots[usize::from(index as u16 & SLOT_MASK)];
-        if slot.key != key || !slot.expects(context, address) {
-            return false;
+        if slot.key != key {
+            return Forecast::OtherSite;
+        }
+        if !slot.expects(context, address) {
+            return Forecast::OtherAddress;
         }
         slot.last = address;
         context.previous = address;
         context.current = index;
         context.expected = u32::from(slot.next);
-        true
+        Forecast::Right
     }
 
     /// Keeps track of calls.
@@ -384,6 +398,33 @@ impl Table {
         Some(Told { site, index, address: told.0, distance: told.1 })
     }
 
+    /// The same for an access of which [`Table::forecast`] said that only its address is another one.
+    #[inline(always)]
+    pub(crate) fn tell_address(&mut self, context: &mut Context, address: u64) -> Told {
+        let index = context.expected as u16 & SLOT_MASK;
+        let slot = self.slot(index);
+        let told = slot.describe(context, address);
+        slot.settle(context, told.0, address);
+        let key = slot.key;
+        self.settle_access(context, index, key, address);
+        Told { site: Site::NEXT, index, address: told.0, distance: told.1 }
+    }
+
+    /// The same for an access of which it said that its site is another one, if the address is what that site expects: where the program
+    /// has turned another way than the last time. This is most of what is not predicted.
+    #[inline(always)]
+    pub(crate) fn tell_turn(&mut self, context: &mut Context, key: Key, address: u64) -> Option<Told> {
+        let index = self.find(key, context.salt)?;
+        if !self.slot(index).expects(context, address) {
+            return None;
+        }
+        let other = self.follow(context, index);
+        self.slot(index).last = address;
+        self.settle_access(context, index, key, address);
+        let site = select_unpredictable(index == other, Site::OTHER, Site::SLOT);
+        Some(Told { site, index, address: Address::FAVOURED, distance: 0 })
+    }
+
     /// The same for a site that has no slot: how far its address is from the thread's previous one.
     #[cold]
     pub(crate) fn tell_new(&mut self, context: &mut Context, key: Key, address: u64) -> i64 {
@@ -407,11 +448,16 @@ impl Table {
     /// The event in this slot was the last one.
     #[inline(always)]
     fn settle(&mut self, context: &mut Context, index: u16, key: Key, address: u64) {
+        self.settle_access(context, index, key, address);
+        self.pass(context, key, address);
+    }
+
+    #[inline(always)]
+    fn settle_access(&mut self, context: &mut Context, index: u16, key: Key, address: u64) {
         context.expected = u32::from(self.slot(index).next);
         context.current = u32::from(index);
         context.previous = address;
         context.pc = key.pc();
-        self.pass(context, key, address);
     }
 
     /// Takes an event that was not predicted, as it was described: both sides learn the same from it.

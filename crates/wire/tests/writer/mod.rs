@@ -1,8 +1,8 @@
 //! A writer of raw logs as the runtime has one. The tests here use it, and what fuzzes the loader with whole records (fuzz/judges.rs).
 
 use wire::{
-    Branched, Context, Header, Key, Kind, LogProgress, MAX_RECORD, STREAM_START, Sink, Table, write_detailed,
-    write_run, write_simple, write_switch,
+    Branched, Context, Forecast, Header, Key, Kind, LogProgress, MAX_RECORD, STREAM_START, Sink, Table,
+    write_detailed, write_other_address, write_other_site, write_run, write_simple, write_switch,
 };
 
 /// A writer as the runtime has one, over a growing vector.
@@ -59,10 +59,23 @@ impl Writer {
     pub(crate) fn simple_after(&mut self, branched: Branched, kind: Kind, pc: u64, address: u64) {
         let table = self.current % self.tables.len();
         let key = Key::new(kind, pc).after(branched);
-        if self.tables[table].hit(&mut self.contexts[self.current], key, address) {
-            self.run += 1;
-        } else {
-            self.record(|sink, table, context| write_simple(sink, table, context, key, address));
+        let (table, context) = (&mut self.tables[table], &mut self.contexts[self.current]);
+        if matches!(kind, Kind::FunctionEntry | Kind::FunctionExit) {
+            if table.hit(context, key, address) {
+                self.run += 1;
+            } else {
+                self.record(|sink, table, context| write_simple(sink, table, context, key, address));
+            }
+            return;
+        }
+        match table.forecast(context, key, address) {
+            Forecast::Right => self.run += 1,
+            Forecast::OtherAddress => {
+                self.record(|sink, table, context| write_other_address(sink, table, context, address));
+            }
+            Forecast::OtherSite => {
+                self.record(|sink, table, context| write_other_site(sink, table, context, key, address));
+            }
         }
     }
 
