@@ -104,7 +104,7 @@ impl Chooser {
         let own = |divisor: u64, most: u64| (events / divisor).clamp(50, most);
         let mean = match (self.quantum, &self.policy) {
             (0, Policy::Pct { .. }) => own(8, 1_000_000),
-            (0, _) => own(64, 20_000),
+            (0, _) => own(64, 100_000),
             (asked, _) => asked.min(1 << 20),
         };
         match self.policy {
