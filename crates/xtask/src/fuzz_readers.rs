@@ -1,11 +1,13 @@
-//! `cargo xtask fuzz-readers`: the readers of files under libFuzzer, one target after the other, and what that came to.
+//! `cargo xtask fuzz-readers`: the readers of files under libFuzzer, one target after the other or several at a time, and what that came to.
 //!
-//! The targets and their judges are in fuzz/. A target that breaks ends the chore: cargo-fuzz says where the input is. The figures of targets that
-//! are not run stay as they were.
+//! The targets and their judges are in fuzz/. A target that breaks ends the chore, once those that run at the same time are done: cargo-fuzz says
+//! where the input is. The figures of targets that are not run stay as they were.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use xtask::Outcome;
@@ -33,8 +35,8 @@ const TARGETS: &[(&str, &str)] = &[
     ("lenient", "text"),
 ];
 
-/// No input may take longer, in seconds, nor more memory, in megabytes.
-const LONGEST: &str = "-timeout=20";
+/// No input may take longer, in seconds, times the number of targets that share the machine; nor more memory, in megabytes.
+const LONGEST: usize = 20;
 const LARGEST: &str = "-rss_limit_mb=2048";
 
 /// What one target came to.
@@ -50,22 +52,53 @@ struct Run {
     megabytes: u64,
 }
 
-/// Fuzzes these targets (none: all), each for a number of seconds.
-pub(crate) fn run(seconds: u64, targets: &[&str]) -> Outcome {
+/// Fuzzes these targets (none: all), each for a number of seconds, and so many of them at a time.
+pub(crate) fn run(seconds: u64, jobs: usize, targets: &[&str]) -> Outcome {
     if let Some(unknown) = targets.iter().find(|name| !TARGETS.iter().any(|(target, _)| target == *name)) {
         let known: Vec<&str> = TARGETS.iter().map(|(target, _)| *target).collect();
         return Err(format!("there is no target {unknown}; there are {}", known.join(", ")));
     }
-    let chosen = TARGETS.iter().filter(|(target, _)| targets.is_empty() || targets.contains(target));
+    let chosen: Vec<_> =
+        TARGETS.iter().filter(|(target, _)| targets.is_empty() || targets.contains(target)).collect();
+    if jobs > 1 && chosen.len() > 1 {
+        let names: Vec<&str> = chosen.iter().map(|(target, _)| *target).collect();
+        return several(seconds, jobs, &names);
+    }
     for (target, seeds) in chosen {
         println!("{target}: {seconds} s");
         // Each is stored at once, whatever comes after it.
-        store(&fuzz(target, seeds, seconds)?)?;
+        store(&fuzz(target, seeds, seconds, LONGEST * jobs.max(1))?)?;
     }
     Ok(())
 }
 
-fn fuzz(target: &'static str, seeds: &str, seconds: u64) -> Result<Run, String> {
+/// Fuzzes several targets at a time. Each is a chore of its own, since the system tells the processor time of a whole program only.
+fn several(seconds: u64, jobs: usize, targets: &[&str]) -> Outcome {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let (seconds, at_a_time) = (seconds.to_string(), jobs.to_string());
+    let next = AtomicUsize::new(0);
+    let one = || {
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done(Command::new(&this).args([
+                "fuzz-readers",
+                "--seconds",
+                &seconds,
+                "--jobs",
+                &at_a_time,
+                target,
+            ]))?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.min(targets.len())).map(|_| scope.spawn(one)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
+    })
+}
+
+fn fuzz(target: &'static str, seeds: &str, seconds: u64, longest: usize) -> Result<Run, String> {
     let corpus = root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
     let seeds = root().join("fuzz/seeds").join(seeds);
@@ -74,7 +107,13 @@ fn fuzz(target: &'static str, seeds: &str, seconds: u64) -> Result<Run, String> 
     let before = processor_seconds()?;
     let mut command = fuzzer("run", target)?;
     command.arg(corpus).arg(seeds);
-    command.args(["--", &format!("-max_total_time={seconds}"), "-print_final_stats=1", LONGEST, LARGEST]);
+    command.args([
+        "--",
+        &format!("-max_total_time={seconds}"),
+        "-print_final_stats=1",
+        &format!("-timeout={longest}"),
+        LARGEST,
+    ]);
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cargo-fuzz: {error}"))?;
     let processor_seconds = processor_seconds()? - before;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -126,12 +165,15 @@ impl Run {
     }
 }
 
-/// Puts a run in the place of the target's last one.
+/// Puts a run in the place of the target's last one. Chores that run at the same time take turns.
 fn store(run: &Run) -> Outcome {
+    let turns = root().join("target/fuzz-readers.lock");
+    let turn = fs::File::create(&turns).map_err(|error| format!("{}: {error}", turns.display()))?;
+    turn.lock().map_err(|error| format!("{}: {error}", turns.display()))?;
     let before = report(REPORT).unwrap_or_default();
     let mut page = format!(
         "## Fuzzing the readers\n\n{}\n`cargo xtask fuzz-readers`: libFuzzer with AddressSanitizer and debug assertions, no input longer than \
-         20 s or larger than 2 GB. Each target's last run; the line above is about the newest of them. Nothing broke.\n\n\
+         {LONGEST} s (times the number of targets that share the machine) or larger than 2 GB. Each target's last run; the line above is about the newest of them. Nothing broke.\n\n\
          | target | measured | seconds | CPU seconds | inputs | places reached | inputs kept | peak MB |\n|---|---|--:|--:|--:|--:|--:|--:|\n",
         circumstances()
     );

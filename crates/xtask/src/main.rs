@@ -42,8 +42,9 @@ cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]
                                the same for the searches for deadlocks, atomicity and order violations, nondeterministic reads
-cargo xtask fuzz-readers [--seconds N] [TARGET..]
-                               run the targets of fuzz/ (default: all) for N seconds each (default 3600) and store what that came to
+cargo xtask fuzz-readers [--seconds N] [--jobs N] [TARGET..]
+                               run the targets of fuzz/ (default: all) for N seconds each (default 3600), N at a time (default 1), and
+                               store what that came to
 cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
@@ -77,11 +78,7 @@ fn main() -> ExitCode {
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
         ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),
-        ["fuzz-readers", "--seconds", seconds, targets @ ..] => match seconds.parse() {
-            Ok(seconds) => fuzz_readers::run(seconds, targets),
-            Err(_) => Err(format!("`{seconds}` is no number of seconds")),
-        },
-        ["fuzz-readers", targets @ ..] => fuzz_readers::run(3600, targets),
+        ["fuzz-readers", arguments @ ..] => fuzz_readers(arguments),
         ["instructions"] => instructions::run(false),
         ["instructions", "--keep"] => instructions::run(true),
         ["sanitize"] => sanitize::run(),
@@ -126,6 +123,21 @@ fn bench(arguments: &[&str]) -> xtask::Outcome {
         true => Ok(()),
         false => Err(format!("`foretell-bench {}` failed", arguments.join(" "))),
     }
+}
+
+/// The targets of the readers, for how long and how many at a time.
+fn fuzz_readers(arguments: &[&str]) -> xtask::Outcome {
+    let (mut seconds, mut jobs, mut rest) = (3600, 1, arguments);
+    while let [option @ ("--seconds" | "--jobs"), value, others @ ..] = rest {
+        let number: u64 = value.parse().map_err(|_| format!("{option} needs a number, not '{value}'"))?;
+        if *option == "--jobs" {
+            jobs = number
+        } else {
+            seconds = number
+        }
+        rest = others;
+    }
+    fuzz_readers::run(seconds, usize::try_from(jobs).unwrap_or(usize::MAX), rest)
 }
 
 /// Which seeds to judge, and which of the flags that a chore knows are given.
