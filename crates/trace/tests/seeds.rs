@@ -80,8 +80,13 @@ fn every_native_seed_and_every_cut_of_it_is_read() {
 fn every_text_seed_is_refused_or_round_trips() {
     each_seed("text", |name, bytes| {
         let Ok(trace) = text::read_bytes(bytes) else { return };
-        let mut again = Vec::new();
-        text::write(&trace, &mut again).unwrap();
-        assert_eq!(text::read_bytes(&again).unwrap(), trace, "{name}");
+        let written = |trace: &Trace| {
+            let mut text = Vec::new();
+            text::write(trace, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let again = written(&trace);
+        // Names are numbered in the order of the lines, and a wait's events may be elsewhere than its line: so the words are compared.
+        assert_eq!(written(&text::read_bytes(again.as_bytes()).unwrap()), again, "{name}");
     });
 }
