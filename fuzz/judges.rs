@@ -2,6 +2,7 @@
 //! `mutations` of `crates/foretell` judge by these functions.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use check::{check_refutation, check_schedule};
 use load::{InMemory, Options, Recorded, load_into};
@@ -22,12 +23,12 @@ pub(crate) static TRACE: LazyLock<Trace> = LazyLock::new(|| {
     text::read(&include_bytes!("../corpus/examples/account.std")[..]).expect("the example is a trace")
 });
 
-/// A raw log: what can be read of it is a trace, or the loader says what is wrong.
+/// A raw log: what can be read of it is a trace, or the loader says what is wrong, or it ends when its time is over: a few bytes can stand
+/// for millions of events.
 pub(crate) fn raw_log(bytes: &[u8]) {
     let recorded = Recorded { log: bytes, modules: "", directory: std::path::Path::new("") };
-    if let Ok((_, memory)) =
-        load_into(recorded, &Metadata::default(), &Options::default(), InMemory::default())
-    {
+    let options = Options { bounds: Bounds::start(Some(LONGEST), None), ..Options::default() };
+    if let Ok((_, memory)) = load_into(recorded, &Metadata::default(), &options, InMemory::default()) {
         let _ = memory.finish();
     }
 }
@@ -53,6 +54,8 @@ pub(crate) fn events(bytes: &[u8]) {
     raw_log(&writer.file());
 }
 
+/// The time that a log may take.
+const LONGEST: Duration = Duration::from_secs(2);
 const THREADS: usize = 8;
 /// Where most objects lie.
 const HEAP: u64 = 0x1000_0000;

@@ -298,16 +298,19 @@ fn used_by_another(cells: &mut Pages<Cell>, block: Placed, allocator: u32) -> Op
     let mut found: Option<(u64, u64)> = None;
     let mut is_over = false;
     cells.look(block.start, block.length, |at, cells| {
-        for (address, cell) in (at..).zip(cells.iter()) {
+        // The last cell may be that of the last address there is.
+        for (cell, address) in cells.iter().zip(at..=u64::MAX) {
             if is_over {
                 return;
             }
             let is_used = cell & OWNER != 0 && (cell & OWNER != own || cell & MANY != 0);
             match &mut found {
                 // Freeing touches bytes that nobody has used, but no access begins there.
-                None if is_used && cell & BOUNDARY != 0 => found = Some((address, address + 1)),
+                None if is_used && cell & BOUNDARY != 0 => found = Some((address, address.saturating_add(1))),
                 None => {}
-                Some((_, end)) if is_used && cell & BOUNDARY == 0 && *end == address => *end += 1,
+                Some((_, end)) if is_used && cell & BOUNDARY == 0 && *end == address => {
+                    *end = end.saturating_add(1)
+                }
                 Some(_) => is_over = true,
             }
         }
