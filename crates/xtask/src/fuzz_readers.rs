@@ -115,6 +115,7 @@ fn fuzz(target: &'static str, seeds: &str, seconds: u64, longest: usize) -> Resu
         "-print_final_stats=1",
         &format!("-timeout={longest}"),
         LARGEST,
+        LEAKS,
     ]);
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cargo-fuzz: {error}"))?;
     let processor_seconds = processor_seconds()? - before;

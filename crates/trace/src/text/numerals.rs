@@ -8,7 +8,7 @@
 /// The name of a place in the arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numeral {
-    /// The letter before the number, any ASCII character that is no digit; 0 if there is none.
+    /// The letter before the number, any ASCII character that is neither a digit nor zero; 0 if there is none.
     letter: u8,
     number: u32,
 }
@@ -28,7 +28,7 @@ impl Numeral {
         let first = bytes[0];
         let has_letter = !first.is_ascii_digit();
         let digits = length.wrapping_sub(usize::from(has_letter));
-        if digits.wrapping_sub(1) >= MOST_DIGITS || !first.is_ascii() {
+        if digits.wrapping_sub(1) >= MOST_DIGITS || !first.is_ascii() || first == 0 {
             return None;
         }
         let text = u64::from_le_bytes(bytes) >> (8 * u32::from(has_letter));
@@ -103,7 +103,8 @@ mod tests {
 
     /// The naive twin: the letter is cut off, and what is left is a number in its only spelling.
     fn naive(name: &str) -> Option<Numeral> {
-        let letter = name.chars().next().filter(|first| first.is_ascii() && !first.is_ascii_digit());
+        let letter =
+            name.chars().next().filter(|&first| first.is_ascii() && !first.is_ascii_digit() && first != '\0');
         let digits = letter.map_or(name, |_| &name[1..]);
         let number: u32 = digits.parse().ok()?;
         let is_plain = number.to_string() == digits && digits.len() <= MOST_DIGITS;
@@ -135,6 +136,7 @@ mod tests {
             ("x1:", None),
             ("x1/", None),
             ("é1", None),
+            ("\u{0}1", None),
             ("", None),
         ] {
             let expected = expected.map(|(letter, number)| Numeral { letter, number });
@@ -149,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_learned_is_known_or_forgotten(names in prop::collection::vec("[xy]?[0-9]{1,4}", 1..300)) {
+        fn what_was_learned_is_known_or_forgotten(names in prop::collection::vec("[xy\u{0}]?[0-9]{1,4}", 1..300)) {
             let mut cache = NumeralIds::default();
             let mut twin = std::collections::HashMap::new();
             for (id, name) in names.iter().enumerate() {
