@@ -203,6 +203,34 @@ fn mistakes_are_pointed_at() {
     let error = Predicate::parse(&deep, &trace).map(|_| ()).expect_err("too deep");
     assert_eq!(error.message, "this is nested too deeply");
     assert!(Predicate::parse(&"!".repeat(10_000), &trace).is_err());
+    // What is long without being nested overflowed the stack just as well.
+    let names: Vec<String> = (0..100_000).map(|number| format!("t{number}")).collect();
+    for long in [
+        format!("{} > 0", vec!["1"; 100_000].join("+")),
+        format!("{} > 0", vec!["1"; 100_000].join("*")),
+        format!("({}", "(1 < 2) == ".repeat(100_000)),
+        format!("exists {}: true", names.join(",")),
+    ] {
+        assert!(Predicate::parse(&long, &trace).is_err(), "{}", &long[..40]);
+    }
+}
+
+/// Parts that are joined by `&&` or `||` may be as many as a program writes.
+#[test]
+fn many_parts_are_joined() {
+    let trace = trace::text::read("a|w(x)|1\na|w(x)|2\nb|w(x)|3\n".as_bytes()).expect("it can have happened");
+    for (sign, holds) in [("&&", [false, false, false, true]), ("||", [false, true, true, true])] {
+        let parts: Vec<&str> =
+            (0..30_000).map(|i| if i % 2 == 0 { "done(a) == 2" } else { "ended(b)" }).collect();
+        let predicate =
+            Predicate::parse(&parts.join(&format!(" {sign} ")), &trace).expect("it is a condition");
+        let found = [[0, 0], [0, 1], [2, 0], [2, 1]].map(|state| predicate.holds(&state));
+        assert_eq!(found, holds, "{sign}");
+        // It goes through every step that a search for states takes.
+        let loset = Loset::of(&trace);
+        let answer = possibly(&trace, &loset, &predicate, StateLimits::default(), |_| ());
+        assert!(answer.is_ok(), "{sign}");
+    }
 }
 
 /// Thirty quantifiers over four threads are 4^30 combinations: the budget ends that, not the age of the universe.

@@ -20,6 +20,8 @@ use super::token::{Token, tokens};
 pub(super) struct Expression {
     pub(super) what: ExpressionKind,
     pub(super) span: Range<usize>,
+    /// How many parts lie in one another, at most: what follows an expression down calls itself that often.
+    height: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(super) enum Quantifier {
 
 /// Deeper ones are refused rather than overflow the stack.
 const DEEPEST: usize = 200;
+/// And so are higher ones: a sum of a thousand parts is as high as it is long.
+const HIGHEST: usize = 500;
 
 const LEVELS: [&[&str]; 5] = [&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">"], &["+", "-"], &["*"]];
 const COMPARISON: usize = 2;
@@ -139,17 +143,23 @@ impl Parser {
         self.expect(":")?;
         let body = self.expression()?;
         let span = start..body.span.end;
-        Ok(Expression { what: ExpressionKind::Quantified(quantifier, names, Box::new(body)), span })
+        let height = body.height + names.len();
+        expression(ExpressionKind::Quantified(quantifier, names, Box::new(body)), span, height)
     }
 
     /// Operators of this level and tighter ones, from left to right; comparisons do not chain.
     fn level(&mut self, level: usize) -> Result<Expression, PredicateError> {
         let Some(signs) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
+        if let [sign @ ("&&" | "||")] = signs {
+            let mut parts = vec![left];
+            while self.take(signs).is_some() {
+                parts.push(self.operand(level + 1)?);
+            }
+            return joined(sign, parts);
+        }
         while let Some(sign) = self.take(signs) {
-            let right = self.operand(level + 1)?;
-            let span = left.span.start..right.span.end;
-            left = Expression { what: ExpressionKind::Binary(sign, Box::new([left, right])), span };
+            left = binary(sign, left, self.operand(level + 1)?)?;
             if level == COMPARISON && matches!(self.peek(), Token::Sign(sign) if signs.contains(sign)) {
                 return Err(PredicateError::new(self.span(), "comparisons cannot be chained")
                     .help("write `a < b && b < c`"));
@@ -175,13 +185,13 @@ impl Parser {
             }
             let operand = self.unary()?;
             self.depth -= 1;
-            let span = span.start..operand.span.end;
-            return Ok(Expression { what: ExpressionKind::Unary(sign, Box::new(operand)), span });
+            let (span, height) = (span.start..operand.span.end, operand.height + 1);
+            return expression(ExpressionKind::Unary(sign, Box::new(operand)), span, height);
         }
         if self.take(&["("]).is_some() {
             let inner = self.expression()?;
             let end = self.expect(")")?.end;
-            return Ok(Expression { what: inner.what, span: span.start..end });
+            return Ok(Expression { span: span.start..end, ..inner });
         }
         let what = match self.peek().clone() {
             Token::Number(number) => ExpressionKind::Number(number),
@@ -193,12 +203,12 @@ impl Parser {
             Token::Sign(_) | Token::End => return Err(self.unexpected("a condition or a value")),
         };
         self.next();
-        Ok(Expression { what, span })
+        expression(what, span, 1)
     }
 
     fn named(&mut self, name: String, span: Range<usize>) -> Result<Expression, PredicateError> {
         if self.take(&["("]).is_none() {
-            return Ok(Expression { what: ExpressionKind::Name(name), span });
+            return expression(ExpressionKind::Name(name), span, 1);
         }
         let mut arguments = Vec::new();
         if self.take(&[")"]).is_none() {
@@ -211,6 +221,38 @@ impl Parser {
             self.expect(")")?;
         }
         let end = self.tokens[self.at - 1].1.end;
-        Ok(Expression { what: ExpressionKind::Call(name, arguments), span: span.start..end })
+        let height = 1 + arguments.iter().map(|argument| argument.height).max().unwrap_or(0);
+        expression(ExpressionKind::Call(name, arguments), span.start..end, height)
     }
+}
+
+/// An expression, unless it is too high.
+fn expression(what: ExpressionKind, span: Range<usize>, height: usize) -> Result<Expression, PredicateError> {
+    match height > HIGHEST {
+        true => Err(PredicateError::new(span, "this has too many parts")
+            .help(format!("at most {HIGHEST} may lie in one another; `&&` and `||` join any number"))),
+        false => Ok(Expression { what, span, height }),
+    }
+}
+
+fn binary(sign: &'static str, left: Expression, right: Expression) -> Result<Expression, PredicateError> {
+    let span = left.span.start..right.span.end;
+    let height = 1 + left.height.max(right.height);
+    expression(ExpressionKind::Binary(sign, Box::new([left, right])), span, height)
+}
+
+/// Parts joined by `&&` or by `||`, which may be grouped in any way: neighbours first, so that many parts are not high.
+fn joined(sign: &'static str, mut parts: Vec<Expression>) -> Result<Expression, PredicateError> {
+    while parts.len() > 1 {
+        let mut pairs = Vec::with_capacity(parts.len().div_ceil(2));
+        let mut rest = parts.into_iter();
+        while let Some(left) = rest.next() {
+            pairs.push(match rest.next() {
+                Some(right) => binary(sign, left, right)?,
+                None => left,
+            });
+        }
+        parts = pairs;
+    }
+    Ok(parts.remove(0))
 }

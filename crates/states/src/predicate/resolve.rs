@@ -1,5 +1,6 @@
 //! From words to what they mean about a trace: names are looked up, types are checked, tables are filled.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
@@ -19,7 +20,10 @@ pub(super) fn resolve(expression: &Expression, trace: &Trace) -> Result<Predicat
         loset: Loset::of(trace),
         threads,
         tables: Vec::new(),
+        table_of: HashMap::new(),
+        cells_left: most_cells(trace),
         writes: Vec::new(),
+        writes_of: HashMap::new(),
         bound: Vec::new(),
         slots: 0,
     };
@@ -38,10 +42,34 @@ struct Resolver<'t> {
     loset: Loset,
     threads: ThreadEvents,
     tables: Vec<Table>,
+    /// Which table says what: a condition may ask for the same a thousand times.
+    table_of: HashMap<About, usize>,
+    /// How many numbers further tables may have.
+    cells_left: usize,
     writes: Vec<Writes>,
+    writes_of: HashMap<VariableId, usize>,
     /// The names bound by quantifiers around, by slot.
     bound: Vec<String>,
     slots: usize,
+}
+
+/// What a table is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum About {
+    Holding(LockId),
+    /// As it is spelled.
+    Location(String),
+    SumOfMarks(u32),
+    LastMark(u32),
+    Done,
+    Ended,
+}
+
+/// How many numbers the tables of a condition may have: many for a short trace, and as many as some tables of a long one.
+fn most_cells(trace: &Trace) -> usize {
+    const FEWEST: usize = 1 << 25;
+    const TABLES: usize = 64;
+    TABLES.saturating_mul(trace.len() + trace.symbols().threads.len()).max(FEWEST)
 }
 
 /// What an expression is.
@@ -185,40 +213,52 @@ impl Resolver<'_> {
         match (function, arguments) {
             ("holds", [thread, lock]) => {
                 let (term, lock) = (self.term(thread)?, self.lock(lock)?);
-                Ok(Typed::Condition(Node::Local(self.holds(lock), term)))
+                let table = self.table(About::Holding(lock), span, |resolver| resolver.holds(lock))?;
+                Ok(Typed::Condition(Node::Local(table, term)))
             }
             ("at", [thread, location]) => {
-                let (term, meant) = (self.term(thread)?, self.locations(location)?);
-                let table = self.by_place(|events, place| {
-                    let next = events.get(place);
-                    i64::from(next.is_some_and(|&event| meant[trace.location(event).index()]))
-                });
+                let (term, name) = (self.term(thread)?, word(location, "a location")?);
+                let about = About::Location(name.to_owned());
+                // A name that has a table is one that the trace has.
+                let meant = match self.table_of.contains_key(&about) {
+                    true => Vec::new(),
+                    false => self.locations(location)?,
+                };
+                let table = self.table(about, span, |resolver| {
+                    resolver.by_place(|events, place| {
+                        let next = events.get(place);
+                        i64::from(next.is_some_and(|&event| meant[trace.location(event).index()]))
+                    })
+                })?;
                 Ok(Typed::Condition(Node::Local(table, term)))
             }
             ("mark", [name]) => {
                 let name = self.mark_name(name)?;
-                Ok(Typed::Number(Node::Sum(self.marks(name, |sum, value| sum.saturating_add(value)))))
+                Ok(Typed::Number(Node::Sum(self.sum_of_marks(name, span)?)))
             }
             ("mark", [thread, name]) => {
                 let (term, name) = (self.term(thread)?, self.mark_name(name)?);
-                Ok(Typed::Number(Node::Local(self.marks(name, |sum, value| sum.saturating_add(value)), term)))
+                Ok(Typed::Number(Node::Local(self.sum_of_marks(name, span)?, term)))
             }
             ("value", [thread, name]) => {
                 let (term, name) = (self.term(thread)?, self.mark_name(name)?);
-                Ok(Typed::Number(Node::Local(self.marks(name, |_, value| value), term)))
+                let last = |resolver: &Self| resolver.marks(name, |_, value| value);
+                Ok(Typed::Number(Node::Local(self.table(About::LastMark(name), span, last)?, term)))
             }
             ("done", [thread]) => {
                 let term = self.term(thread)?;
-                Ok(Typed::Number(Node::Local(self.by_place(|_, place| place as i64), term)))
+                let done = |resolver: &Self| resolver.by_place(|_, place| place as i64);
+                Ok(Typed::Number(Node::Local(self.table(About::Done, span, done)?, term)))
             }
             ("ended", [thread]) => {
                 let term = self.term(thread)?;
-                let table = self.by_place(|events, place| i64::from(place == events.len()));
-                Ok(Typed::Condition(Node::Local(table, term)))
+                let ended =
+                    |resolver: &Self| resolver.by_place(|events, place| i64::from(place == events.len()));
+                Ok(Typed::Condition(Node::Local(self.table(About::Ended, span, ended)?, term)))
             }
             ("last_writer", [variable]) => {
                 let variable = self.variable(variable)?;
-                Ok(Typed::Writer(self.writes(variable)))
+                Ok(Typed::Writer(self.writes(variable, span)?))
             }
             ("holds" | "at" | "mark" | "value" | "done" | "ended" | "last_writer", _) => {
                 let message = format!("`{function}` does not take {} arguments", arguments.len());
@@ -273,17 +313,42 @@ impl Resolver<'_> {
         Err(PredicateError::new(expression.span.clone(), format!("no event is at `{name}`")))
     }
 
-    fn by_place(&mut self, value: impl Fn(&[EventId], usize) -> i64) -> usize {
+    /// The table about this, made unless there is one.
+    fn table(
+        &mut self,
+        about: About,
+        span: &Range<usize>,
+        make: impl FnOnce(&Self) -> Table,
+    ) -> Result<usize, PredicateError> {
+        if let Some(&table) = self.table_of.get(&about) {
+            return Ok(table);
+        }
+        self.take_cells(self.trace.len() + self.threads.threads(), span)?;
+        let table = make(self);
+        self.tables.push(table);
+        self.table_of.insert(about, self.tables.len() - 1);
+        Ok(self.tables.len() - 1)
+    }
+
+    /// There is memory for this number of further cells.
+    fn take_cells(&mut self, cells: usize, span: &Range<usize>) -> Result<(), PredicateError> {
+        let left = self.cells_left.checked_sub(cells);
+        self.cells_left = left.ok_or_else(|| {
+            PredicateError::new(span.clone(), "the condition speaks of too much")
+                .help("each lock, location, mark and variable in it needs memory in proportion to the trace")
+        })?;
+        Ok(())
+    }
+
+    fn by_place(&self, value: impl Fn(&[EventId], usize) -> i64) -> Table {
         let of_thread = |thread| {
             let events = self.threads.of_thread(ThreadId::new(thread));
             (0..=events.len()).map(|place| value(events, place)).collect()
         };
-        let table = (0..self.threads.threads()).map(of_thread).collect();
-        self.tables.push(table);
-        self.tables.len() - 1
+        (0..self.threads.threads()).map(of_thread).collect()
     }
 
-    fn holds(&mut self, lock: LockId) -> usize {
+    fn holds(&self, lock: LockId) -> Table {
         let mut table: Table =
             self.loset.lengths().iter().map(|&length| vec![0; length as usize + 1]).collect();
         for section in self.loset.sections().iter().filter(|section| section.lock == lock) {
@@ -291,11 +356,16 @@ impl Resolver<'_> {
             let last = section.release.map_or(places.len() - 1, |release| release as usize);
             places[section.acquire as usize + 1..=last].fill(1);
         }
-        self.tables.push(table);
-        self.tables.len() - 1
+        table
     }
 
-    fn marks(&mut self, name: u32, combine: impl Fn(i64, i64) -> i64) -> usize {
+    fn sum_of_marks(&mut self, name: u32, span: &Range<usize>) -> Result<usize, PredicateError> {
+        self.table(About::SumOfMarks(name), span, |resolver| {
+            resolver.marks(name, |sum, value| sum.saturating_add(value))
+        })
+    }
+
+    fn marks(&self, name: u32, combine: impl Fn(i64, i64) -> i64) -> Table {
         let trace = self.trace;
         let of_thread = |thread| {
             let mut values = vec![0i64];
@@ -310,26 +380,34 @@ impl Resolver<'_> {
             }
             values
         };
-        let table = (0..self.threads.threads()).map(of_thread).collect();
-        self.tables.push(table);
-        self.tables.len() - 1
+        (0..self.threads.threads()).map(of_thread).collect()
     }
 
-    fn writes(&mut self, variable: VariableId) -> usize {
+    fn writes(&mut self, variable: VariableId, span: &Range<usize>) -> Result<usize, PredicateError> {
+        if let Some(&writes) = self.writes_of.get(&variable) {
+            return Ok(writes);
+        }
+        let is_write = |event: EventId| self.trace.op(event).writes() == Some(variable);
+        let writes = self.trace.events().filter(|&(event, ..)| is_write(event)).count();
+        self.take_cells(self.trace.len() + writes.saturating_mul(self.threads.threads()), span)?;
         let (mut last, mut needs) = (Vec::new(), Vec::new());
         for thread in 0..self.threads.threads() {
             let events = self.threads.of_thread(ThreadId::new(thread));
             let mut so_far = vec![0];
             for (place, &event) in events.iter().enumerate() {
-                let writes = self.trace.op(event).writes() == Some(variable);
-                so_far.push(if writes { place as u32 + 1 } else { so_far[place] });
+                so_far.push(if is_write(event) { place as u32 + 1 } else { so_far[place] });
             }
+            // Of other events nobody asks what they need.
+            let needed = |place: usize| match so_far[place] as usize == place {
+                true => self.loset.needs(thread, place as u32).to_vec(),
+                false => Vec::new(),
+            };
+            needs.push((1..=events.len()).map(needed).collect());
             last.push(so_far);
-            let needed = |place: u32| self.loset.needs(thread, place).to_vec();
-            needs.push((1..=events.len() as u32).map(needed).collect());
         }
         self.writes.push(Writes { last, needs });
-        self.writes.len() - 1
+        self.writes_of.insert(variable, self.writes.len() - 1);
+        Ok(self.writes.len() - 1)
     }
 }
 
