@@ -351,16 +351,12 @@ pub fn shown(name: &str) -> String {
 
 /// The last parts of a path, as many as fit, but at least one: `…/src/main.c:3`. None: it has but one.
 fn last_parts(path: &str, separator: &str) -> Option<String> {
-    let ends = path.match_indices(separator).filter(|&(at, _)| at > 0);
-    let mut shorter = ends.map(|(at, _)| format!("…{}", &path[at..])).peekable();
-    let mut last = None;
-    while let Some(short) = shorter.next() {
-        if short.chars().count() <= LONGEST || shorter.peek().is_none() {
-            last = Some(short);
-            break;
-        }
-    }
-    last
+    let starts = path.match_indices(separator).map(|(at, _)| at).filter(|&at| at > 0);
+    let starts: Vec<usize> = starts.collect();
+    // From the end, so that a path of many parts costs no more than what is shown of it: one character is the `…`.
+    let fits = |&&at: &&usize| path[at..].chars().nth(LONGEST - 1).is_none();
+    let start = starts.iter().rev().take_while(fits).last().or(starts.last())?;
+    Some(format!("…{}", &path[*start..]))
 }
 
 /// A name with `…` for what is in brackets, but for short ones and for the line of an allocation: `map<…>::insert(…)`.
@@ -475,5 +471,36 @@ mod tests {
         assert_eq!(shown_object(FindingKind::Deadlock, locks), locks);
         let templates = "c->Registry<std::string, std::vector<std::pair<int, char>>>::instance.lock, m";
         assert_eq!(shown_object(FindingKind::Deadlock, templates), "c->Registry<…>::instance.lock, m");
+    }
+
+    /// Shortens from the front, one part after the other.
+    fn naive_last_parts(path: &str, separator: &str) -> Option<String> {
+        let ends = path.match_indices(separator).filter(|&(at, _)| at > 0);
+        let shorter: Vec<String> = ends.map(|(at, _)| format!("…{}", &path[at..])).collect();
+        let fits = |short: &&String| short.chars().count() <= LONGEST;
+        shorter.iter().find(fits).or(shorter.last()).cloned()
+    }
+
+    #[test]
+    fn as_many_parts_of_a_path_are_kept_as_fit() {
+        for part in ["a", "é", "module", "a::b", ":", "long".repeat(20).as_str()] {
+            for parts in 0..40 {
+                for (path, separator) in [
+                    (format!("{part}/").repeat(parts) + "main.c:3", "/"),
+                    (format!("{part}::").repeat(parts) + "f", "::"),
+                ] {
+                    assert_eq!(last_parts(&path, separator), naive_last_parts(&path, separator), "{path}");
+                }
+            }
+        }
+    }
+
+    /// To count the characters of every shorter form took a quarter of a minute for a path of a megabyte.
+    #[test]
+    fn a_path_of_many_parts_is_shortened_quickly() {
+        let path = "p/".repeat(500_000) + "c:1";
+        let started = std::time::Instant::now();
+        assert!(last_parts(&path, "/").is_some_and(|short| short.chars().count() <= LONGEST));
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
     }
 }
