@@ -117,6 +117,10 @@ pub enum Problem {
     BadWait { found: String },
     #[error("this is not metadata: {reason}; expected a JSON object as described in docs/trace-format.md")]
     BadMetadata { reason: String },
+    #[error(
+        "the thread holds the monitor {depth} times where it waits for it, as other waits do; expected no more releases and acquires to put in than a few for each event"
+    )]
+    DeepMonitor { depth: u32 },
     #[error("metadata is given twice; expected it once")]
     MetadataTwice,
     #[error("byte 0x{byte:02x} is not valid UTF-8; expected text in UTF-8")]

@@ -21,7 +21,7 @@ use super::escape::Escapes;
 use super::line_map::LineMap;
 use super::naming::Naming;
 use super::recent::{Recent, Repeated};
-use super::waits::{self, WaitConvention, WaitCounts};
+use super::waits::{self, DeepMonitor, WaitConvention, WaitCounts};
 use super::{MAX_EVENTS, MAX_LINE, transactions};
 use event::{Part, Refusal, place_of};
 
@@ -354,7 +354,11 @@ impl<'t> Parser<'t> {
             WaitConvention::Detect => self.directives.wait.unwrap_or_default(),
             said => said,
         };
-        let (waits, origins) = waits::resolve(&mut self.builder, &self.noted.conditions, convention);
+        let resolved = waits::resolve(&mut self.builder, &self.noted.conditions, convention);
+        let (waits, origins) = resolved.map_err(|DeepMonitor { wait, depth }| {
+            let place = TextPosition { line: self.lines.line(wait), column: 0, length: 0 };
+            self.refuse(place, Problem::DeepMonitor { depth }, b"")
+        })?;
         let lines = self.lines;
         let line = |event: EventId| match &origins {
             Some(origins) => lines.line(EventId(origins[event.index()])),

@@ -98,16 +98,25 @@ impl WaitCounts {
     }
 }
 
-/// The waits of a trace, read as they are meant: what was seen, and for each event which one of the text it was, if that changed.
-/// `noted` are all waits, signals and broadcasts, in order.
+/// A wait whose thread holds the monitor too often for all releases and acquires to be put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DeepMonitor {
+    pub(super) wait: EventId,
+    pub(super) depth: u32,
+}
+
+/// What was seen of the waits, and for each event which one of the text it was, if that changed.
+type Resolved = (WaitCounts, Option<Vec<u32>>);
+
+/// The waits of a trace, read as they are meant. `noted` are all waits, signals and broadcasts, in order.
 pub(super) fn resolve(
     builder: &mut TraceBuilder,
     noted: &[EventId],
     convention: WaitConvention,
-) -> (WaitCounts, Option<Vec<u32>>) {
+) -> Result<Resolved, DeepMonitor> {
     // Most traces have no waits, and need no closer look.
     if !noted.iter().any(|&event| builder.columns().kind(event) == Kind::Wait) {
-        return (WaitCounts::of(&[], &[], convention), None);
+        return Ok((WaitCounts::of(&[], &[], convention), None));
     }
     let waits = Wait::around(builder.columns(), noted)
         .unwrap_or_else(|| Wait::all(builder.columns(), builder.threads()));
@@ -120,11 +129,25 @@ pub(super) fn resolve(
     }
     counts.implicit_releases = depths.iter().filter(|&&depth| depth > 0).count() as u64;
     if !counts.read_as_begun && counts.implicit_releases == 0 {
-        return (counts, None);
+        return Ok((counts, None));
     }
+    ensure_proportionate(builder.columns(), &waits, &depths)?;
     let (columns, origins) = rewritten(builder.columns(), &waits, &monitors, &depths, counts.read_as_begun);
     builder.set_columns(columns);
-    (counts, Some(origins))
+    Ok((counts, Some(origins)))
+}
+
+/// A thread that takes a monitor a thousand times and waits a thousand times gives it up a million times, in two thousand lines: that
+/// many events are put in only if the text has about as many itself.
+fn ensure_proportionate(columns: &Columns, waits: &[Wait], depths: &[u32]) -> Result<(), DeepMonitor> {
+    const ALWAYS: u64 = 1 << 20;
+    const FOR_EACH: u64 = 4;
+    let put_in: u64 = depths.iter().map(|&depth| 2 * u64::from(depth)).sum();
+    if put_in <= ALWAYS.max(FOR_EACH * columns.len() as u64) {
+        return Ok(());
+    }
+    let deepest = waits.iter().zip(depths).rev().max_by_key(|&(_, &depth)| depth);
+    deepest.map_or(Ok(()), |(wait, &depth)| Err(DeepMonitor { wait: wait.event, depth }))
 }
 
 /// Whether a reader who is not told would take the waits of this trace, which have been woken, for ones that begin.

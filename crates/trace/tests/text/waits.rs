@@ -184,3 +184,17 @@ fn whatever_is_left_out_the_rest_is_a_run() {
     }
     assert!(dropped > 1000, "{dropped}");
 }
+
+/// Seven thousand waits of a thread that has taken the monitor seven thousand times would be a hundred million events, in 14,000 lines.
+#[test]
+fn a_monitor_that_is_held_too_often_is_refused() {
+    let often = |times: usize| {
+        let waits = "A|wait(m)|2\nB|acq(m)|3\nB|notify(m)|4\nB|rel(m)|5\nA|w(x)|6\n".repeat(times);
+        format!("{}{waits}", "A|acq(m)|1\n".repeat(times))
+    };
+    let refused = read_as(often(7_000).as_bytes(), ReadOptions::default()).unwrap_err().to_string();
+    assert!(refused.contains("line 7001") && refused.contains("holds the monitor 7000 times"), "{refused}");
+    let text = often(50);
+    let taken = detected(&text).trace.len();
+    assert_eq!(taken, text.lines().count() + 2 * 50 * 50, "what a program does is read");
+}
