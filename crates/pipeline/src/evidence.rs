@@ -14,7 +14,7 @@ use trace::Trace;
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
 pub use fault::Fault;
-pub(crate) use parse::content;
+pub(crate) use parse::{content, schedule};
 
 /// Evidence, as a file has it.
 #[derive(Clone, Debug)]

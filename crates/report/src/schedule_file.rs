@@ -83,6 +83,8 @@ pub struct ScheduleFileError {
 pub enum ScheduleProblem {
     #[error("the line is not UTF-8")]
     NotText,
+    #[error("the file was not read to its end")]
+    NotRead,
     #[error("a schedule file starts with `{MAGIC} {BARE}` or `{MAGIC} {REPLAYABLE}`")]
     NotASchedule,
     #[error(

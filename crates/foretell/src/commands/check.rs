@@ -76,7 +76,7 @@ impl Check {
     /// Verifies, and prints the result.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let bounds = self.limits.start();
-        let file = self.read()?;
+        let file = self.read(bounds)?;
         file.require_verdict()?;
         let trace = self.open_trace(&file, bounds)?;
         let evidence = &file.evidence;
@@ -95,14 +95,14 @@ impl Check {
         Ok(if verified.is_ok() { Exit::Nothing } else { Exit::Findings })
     }
 
-    fn read(&self) -> Result<EvidenceFile, Diagnostic> {
+    fn read(&self, bounds: Bounds) -> Result<EvidenceFile, Diagnostic> {
         if self.file == "-" {
-            return Ok(EvidenceFile::read("<stdin>", io::stdin())?);
+            return Ok(EvidenceFile::read("<stdin>", io::stdin(), bounds)?);
         }
         let name = self.file.to_string_lossy();
         let file = File::open(&self.file)
             .map_err(|error| Diagnostic::from_io("read", &format!("`{name}`"), &error))?;
-        Ok(EvidenceFile::read(&name, file)?)
+        Ok(EvidenceFile::read(&name, file, bounds)?)
     }
 
     fn open_trace(&self, file: &EvidenceFile, bounds: Bounds) -> Result<Trace, Diagnostic> {

@@ -119,7 +119,7 @@ impl Replay {
         let target = self.record.as_deref().map(OutputTarget::named).transpose()?;
         let bounds = self.limits.start(Some(self.timeout));
         let mut replayer = match &self.schedule {
-            Some(file) => Replayer::of_file(file, &self.command)?,
+            Some(file) => Replayer::of_file(file, &self.command, bounds)?,
             None => self.of_finding(bounds)?,
         };
         self.settle(&mut replayer);

@@ -7,24 +7,27 @@ use report::{Evidence, EvidenceError, ScheduleFile, ScheduleFileError};
 use trace::open::decode;
 
 use super::EvidenceFile;
+use crate::budget::{Bounds, ensure_within};
 use crate::error::{Error, ErrorKind, Excerpt, SourcePosition};
 
 /// The largest file that is read, in bytes without compression.
 const LARGEST: u64 = 1 << 30;
 /// So much of a file says whether it is evidence at all.
 const START: u64 = 1 << 16;
+/// So much is read before looking at the time and the memory.
+const PART: u64 = 1 << 20;
 
 impl EvidenceFile {
     /// Reads evidence, which may be compressed. `name` is what the user calls it.
-    pub fn read(name: &str, input: impl Read) -> Result<EvidenceFile, Error> {
-        let bytes = content(name, input, is_evidence)?.ok_or_else(|| not_evidence(name))?;
-        EvidenceFile::parse(name, &bytes)
+    pub fn read(name: &str, input: impl Read, bounds: Bounds) -> Result<EvidenceFile, Error> {
+        let bytes = content(name, input, is_evidence, bounds)?.ok_or_else(|| not_evidence(name))?;
+        EvidenceFile::parse(name, &bytes, bounds)
     }
 
-    fn parse(name: &str, bytes: &[u8]) -> Result<EvidenceFile, Error> {
+    fn parse(name: &str, bytes: &[u8], bounds: Bounds) -> Result<EvidenceFile, Error> {
         let name = name.to_owned();
         if ScheduleFile::is_one(bytes) {
-            let file = ScheduleFile::parse(bytes).map_err(|error| wrong_line(&name, bytes, &error))?;
+            let file = schedule(&name, bytes, bounds)?.map_err(|error| wrong_line(&name, bytes, &error))?;
             return Ok(EvidenceFile {
                 name,
                 evidence: file.clone().into_evidence(),
@@ -36,11 +39,28 @@ impl EvidenceFile {
     }
 }
 
+/// A schedule file, or what is wrong with it.
+pub(crate) fn schedule(
+    name: &str,
+    bytes: &[u8],
+    bounds: Bounds,
+) -> Result<Result<ScheduleFile, ScheduleFileError>, Error> {
+    let file = ScheduleFile::parse_while(bytes, || !bounds.are_final());
+    ensure_read(name, bounds)?;
+    Ok(file)
+}
+
+/// What is read when the bounds are reached is not whole.
+fn ensure_read(name: &str, bounds: Bounds) -> Result<(), Error> {
+    ensure_within(bounds).map_err(|error| error.in_file(name).note("the file was not read to its end"))
+}
+
 /// The content of a file, which may be compressed and may then be much larger than it looks; none if it does not start as it should.
 pub(crate) fn content(
     name: &str,
     input: impl Read,
     starts_well: fn(&[u8]) -> bool,
+    bounds: Bounds,
 ) -> Result<Option<Vec<u8>>, Error> {
     let cannot = |error| Error::io("read", format!("`{name}`"), error);
     let mut bytes = Vec::new();
@@ -49,7 +69,12 @@ pub(crate) fn content(
     if !starts_well(&bytes) {
         return Ok(None);
     }
-    decoded.take(LARGEST + 1 - START).read_to_end(&mut bytes).map_err(cannot)?;
+    while decoded.by_ref().take(PART).read_to_end(&mut bytes).map_err(cannot)? > 0 {
+        ensure_read(name, bounds)?;
+        if bytes.len() as u64 > LARGEST {
+            break;
+        }
+    }
     if bytes.len() as u64 > LARGEST {
         return Err(ErrorKind::LargeEvidence(name.to_owned()).into());
     }

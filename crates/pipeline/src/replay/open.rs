@@ -9,6 +9,7 @@ use run::drive::{Client, Drive};
 use run::program::Program;
 
 use super::{Replayer, cannot_be_replayed};
+use crate::budget::Bounds;
 use crate::confirm::{self, ConfirmOptions};
 use crate::error::{Error, ErrorKind};
 use crate::evidence;
@@ -35,13 +36,13 @@ pub struct FindingToReplay<'a> {
 
 impl Replayer {
     /// A replay of the schedule in a file, by the recorded command unless the user names one.
-    pub fn of_file(file: &OsStr, command: &[OsString]) -> Result<Replayer, Error> {
+    pub fn of_file(file: &OsStr, command: &[OsString], bounds: Bounds) -> Result<Replayer, Error> {
         let name = file.to_string_lossy().into_owned();
         let cannot = |error| Error::io("read", format!("`{name}`"), error);
         let input = BufReader::new(File::open(file).map_err(cannot)?);
-        let bytes =
-            evidence::content(&name, input, ScheduleFile::is_one)?.ok_or_else(|| not_schedule(&name))?;
-        let schedule = ScheduleFile::parse(&bytes).map_err(|error| {
+        let bytes = evidence::content(&name, input, ScheduleFile::is_one, bounds)?
+            .ok_or_else(|| not_schedule(&name))?;
+        let schedule = evidence::schedule(&name, &bytes, bounds)?.map_err(|error| {
             let line = format!("line {}", error.line);
             Error::from(ErrorKind::Schedule(error.to_string())).in_file(name.as_str()).note(line)
         })?;

@@ -9,7 +9,12 @@ use crate::evidence::About;
 impl ScheduleFile {
     /// Reads a file. An error names the first wrong line.
     pub fn parse(bytes: &[u8]) -> Result<ScheduleFile, ScheduleFileError> {
-        let mut reader = Reader { lines: bytes.split(|&byte| byte == b'\n'), number: 0 };
+        ScheduleFile::parse_while(bytes, || true)
+    }
+
+    /// The same while this holds: a line takes more memory than it has bytes. After that, the line that was not read is wrong.
+    pub fn parse_while(bytes: &[u8], go_on: impl Fn() -> bool) -> Result<ScheduleFile, ScheduleFileError> {
+        let mut reader = Reader { lines: bytes.split(|&byte| byte == b'\n'), number: 0, go_on };
         let version = reader.version()?;
         let model = reader
             .field("model sync|rf|branch", "model ", |text| text.parse().map_err(ScheduleProblem::Model))?;
@@ -71,13 +76,14 @@ impl ScheduleFile {
     }
 }
 
-struct Reader<I> {
+struct Reader<I, G> {
     lines: I,
+    go_on: G,
     /// Of the line read last, counted from 1.
     number: usize,
 }
 
-impl<'a, I: Iterator<Item = &'a [u8]>> Reader<I> {
+impl<'a, I: Iterator<Item = &'a [u8]>, G: Fn() -> bool> Reader<I, G> {
     fn wrong(&self, problem: ScheduleProblem) -> ScheduleFileError {
         ScheduleFileError { line: self.number.max(1), problem }
     }
@@ -86,6 +92,9 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Reader<I> {
     fn next(&mut self) -> Result<Option<&'a str>, ScheduleFileError> {
         for line in self.lines.by_ref() {
             self.number += 1;
+            if !(self.go_on)() {
+                return Err(self.wrong(ScheduleProblem::NotRead));
+            }
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let Ok(text) = std::str::from_utf8(line) else {
                 return Err(self.wrong(ScheduleProblem::NotText));
