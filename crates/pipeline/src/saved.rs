@@ -201,10 +201,13 @@ pub fn trace_for(findings: &Path, predictions: &Predictions) -> Result<PathBuf, 
     })
 }
 
-/// Whether a path leads to a place below the directory it is seen from: nothing in it goes up or starts elsewhere.
+/// Whether a path leads to a place below the directory it is seen from: nothing in it goes up or starts elsewhere. It has one spelling, so
+/// that two names are two files.
 pub(crate) fn is_below(path: &str) -> bool {
-    let mut parts = Path::new(path).components().peekable();
-    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+    let parts = || Path::new(path).components();
+    parts().next().is_some()
+        && parts().all(|part| matches!(part, Component::Normal(_)))
+        && parts().collect::<PathBuf>().as_os_str() == path
 }
 
 /// Verifies that every finding of a recording (none: of the trace that the findings name) holds for it.
@@ -261,5 +264,32 @@ fn certainty(
             Err(format!("it claims to be predicted, but is only possible: {fault}"))
         }
         checked => checked.map_err(|_| fault.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Were there a thousand spellings of one name, its trace would be read a thousand times.
+    #[test]
+    fn a_recording_is_named_in_one_way() {
+        for name in ["trace-2.ftr", "tests/bank/trace.ftr", "a..b", ".hidden"] {
+            assert!(is_below(name), "{name}");
+        }
+        for name in [
+            "",
+            ".",
+            "..",
+            "/etc/passwd",
+            "../t.ftr",
+            "a/../../t",
+            "a//t.ftr",
+            "./t.ftr",
+            "a/./t.ftr",
+            "t.ftr/",
+        ] {
+            assert!(!is_below(name), "{name}");
+        }
     }
 }
