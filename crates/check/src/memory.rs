@@ -43,6 +43,16 @@ impl Memory {
         self.orders.iter().map(|(&(thread, place), before)| (thread, place, before.as_slice()))
     }
 
+    /// The same for the first events of a thread, this many.
+    pub(crate) fn orders_of(
+        &self,
+        thread: ThreadId,
+        done: u32,
+    ) -> impl Iterator<Item = (ThreadId, u32, &[EventId])> {
+        let orders = self.orders.range((thread, 0)..(thread, done));
+        orders.map(|(&(thread, place), before)| (thread, place, before.as_slice()))
+    }
+
     /// Whether the first event comes before the second, also by the program order of both threads.
     pub(crate) fn puts_before(&self, trace: &Trace, threads: &ThreadEvents, x: EventId, y: EventId) -> bool {
         let thread = trace.thread(y);

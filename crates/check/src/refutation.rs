@@ -3,7 +3,9 @@
 //!
 //! One pass over the list, with a stack of open splits. What is known (`facts.rs`) is undone where a scope ends.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, Trace};
 
@@ -54,8 +56,17 @@ pub fn check_refutation(
         true => Memory::of(trace, &threads),
         false => Memory::default(),
     };
-    let mut checker =
-        Checker { trace, threads: &threads, question, model, memory, facts, open: Vec::new(), done: false };
+    let mut checker = Checker {
+        trace,
+        threads: &threads,
+        question,
+        model,
+        memory,
+        facts,
+        open: Vec::new(),
+        done: false,
+        sources_of_read: OnceCell::new(),
+    };
     for (number, step) in refutation.steps.iter().enumerate() {
         checker.check(step).map_err(|problem| RefutationFault::Step { step: number, problem })?;
     }
@@ -74,16 +85,34 @@ struct Checker<'a> {
     open: Vec<OpenSplit>,
     /// Whether the outermost scope has ended.
     done: bool,
+    /// What the read of the question could see, once a split has asked for it.
+    sources_of_read: OnceCell<Rc<[Assumption]>>,
 }
 
 /// A split whose cases are not all refuted yet.
 struct OpenSplit {
     /// What each case assumes.
-    cases: Vec<Assumption>,
+    cases: Cases,
     /// How many cases have begun.
     begun: usize,
     /// What was known before the current case; nothing between two cases.
     case: Option<Mark>,
+}
+
+/// What each case of a split assumes.
+enum Cases {
+    Two([Assumption; 2]),
+    /// Everything that the read of the question could see: the same each time, however often a refutation asks for it.
+    Sources(Rc<[Assumption]>),
+}
+
+impl Cases {
+    fn all(&self) -> &[Assumption] {
+        match self {
+            Cases::Two(cases) => cases,
+            Cases::Sources(cases) => cases,
+        }
+    }
 }
 
 impl Checker<'_> {
@@ -104,7 +133,7 @@ impl Checker<'_> {
             }
             Step::Case { case } if !in_scope => {
                 let split = self.open.last_mut().ok_or(StepProblem::Misplaced)?;
-                let assumption = *split.cases.get(*case).ok_or(StepProblem::NotExhaustive)?;
+                let assumption = *split.cases.all().get(*case).ok_or(StepProblem::NotExhaustive)?;
                 if *case != split.begun {
                     return Err(StepProblem::Misplaced);
                 }
@@ -114,7 +143,7 @@ impl Checker<'_> {
             }
             Step::End { end: End::EveryCase } if !in_scope => {
                 let split = self.open.pop().ok_or(StepProblem::Misplaced)?;
-                if split.begun != split.cases.len() {
+                if split.begun != split.cases.all().len() {
                     return Err(StepProblem::NotExhaustive);
                 }
                 self.end_scope();
@@ -382,9 +411,9 @@ impl Checker<'_> {
     }
 
     /// What each case of a split assumes; `None` if they are not all cases there are.
-    fn cases(&self, split: Split) -> Result<Option<Vec<Assumption>>, StepProblem> {
+    fn cases(&self, split: Split) -> Result<Option<Cases>, StepProblem> {
         let trace = self.trace;
-        let either = |(a, b), (c, d)| vec![Assumption::Before(a, b), Assumption::Before(c, d)];
+        let either = |(a, b), (c, d)| Cases::Two([Assumption::Before(a, b), Assumption::Before(c, d)]);
         Ok(match split {
             Split::Sections(a, b) => {
                 self.exist(&[a, b])?;
@@ -413,11 +442,14 @@ impl Checker<'_> {
             }
             Split::Happens(event) => {
                 self.exist(&[event])?;
-                Some(vec![Assumption::Happens(event), Assumption::Absent(event)])
+                Some(Cases::Two([Assumption::Happens(event), Assumption::Absent(event)]))
             }
             Split::Source(read) => {
                 self.exist(&[read])?;
-                (*self.question == Question::Reads(read, None)).then(|| self.sources(read))
+                (*self.question == Question::Reads(read, None)).then(|| {
+                    let sources = self.sources_of_read.get_or_init(|| self.sources(read).into());
+                    Cases::Sources(sources.clone())
+                })
             }
         })
     }

@@ -2,6 +2,7 @@
 //! and the end must be what the question asks for.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
@@ -62,12 +63,14 @@ pub fn check_schedule(
 pub struct ScheduleChecker<'t> {
     trace: &'t Trace,
     threads: ThreadEvents,
+    /// Made for the first question that needs it: it takes longer than a schedule.
+    memory: OnceLock<Memory>,
 }
 
 impl<'t> ScheduleChecker<'t> {
     /// Linear in the trace.
     pub fn new(trace: &'t Trace) -> Self {
-        ScheduleChecker { trace, threads: ThreadEvents::of(trace) }
+        ScheduleChecker { trace, threads: ThreadEvents::of(trace), memory: OnceLock::new() }
     }
 
     /// Verifies that a schedule answers a question under a model.
@@ -80,7 +83,7 @@ impl<'t> ScheduleChecker<'t> {
         question.validate(self.trace)?;
         let mut walk = Walk::from_start(self.trace, &self.threads);
         if question.is_by_memory_order(model) {
-            walk.memory = Memory::of(self.trace, &self.threads);
+            walk.memory = Some(self.memory.get_or_init(|| Memory::of(self.trace, &self.threads)));
         }
         for &event in schedule {
             walk.step(event)?;
@@ -107,10 +110,14 @@ pub fn unordered_reads(
     question.validate(trace)?;
     let threads = ThreadEvents::of(trace);
     let mut walk = Walk::from_start(trace, &threads);
-    walk.memory = Memory::of(trace, &threads);
     schedule.iter().try_for_each(|&event| walk.step(event))?;
     let changed = walk.seen.iter().filter(|&&(read, seen)| seen != trace.reads_from(read));
-    Ok(changed.map(|&(read, _)| read).filter(|&read| walk.memory.exempts(read)).collect())
+    let mut changed: Vec<EventId> = changed.map(|&(read, _)| read).collect();
+    if !changed.is_empty() {
+        let memory = Memory::of(trace, &threads);
+        changed.retain(|&read| memory.exempts(read));
+    }
+    Ok(changed)
 }
 
 /// A schedule on its way, event by event.
@@ -123,7 +130,7 @@ pub(crate) struct Walk<'t, S> {
     /// Reads that saw another value than in the trace.
     changed: Vec<EventId>,
     /// Which reads are exempt and what is in order, if memory orders decide that.
-    memory: Memory,
+    memory: Option<&'t Memory>,
     /// What every read that happened on the way saw; reads are few in most questions, so a list will do.
     seen: Vec<(EventId, Option<EventId>)>,
 }
@@ -137,7 +144,7 @@ impl<'t> Walk<'t, StateFromStart> {
 impl<'t, S: State> Walk<'t, S> {
     /// Continues where `counts` events of each thread have happened, and every read among them saw what it saw in the trace.
     pub(crate) fn new(trace: &'t Trace, threads: &'t ThreadEvents, done: Vec<u32>, state: S) -> Self {
-        let (changed, memory, seen) = (Vec::new(), Memory::default(), Vec::new());
+        let (changed, memory, seen) = (Vec::new(), None, Vec::new());
         Walk { trace, threads, done, state, changed, memory, seen }
     }
 
@@ -212,7 +219,8 @@ impl<'t, S: State> Walk<'t, S> {
             let value = self.state.value(variable);
             self.seen.push((event, value));
             // An exempt read keeps its value, wherever it is in the schedule.
-            if value != trace.reads_from(event) && !self.memory.exempts(event) {
+            let is_exempt = || self.memory.is_some_and(|memory| memory.exempts(event));
+            if value != trace.reads_from(event) && !is_exempt() {
                 self.changed.push(event);
             }
         }
@@ -236,10 +244,10 @@ impl<'t, S: State> Walk<'t, S> {
     /// What memory orders demand of the order of events.
     fn check_synchronisation(&self, schedule: &[EventId]) -> Result<(), ScheduleFault> {
         let mut places = HashMap::new();
-        for (thread, place, before) in self.memory.orders() {
-            if place >= self.done[thread.index()] {
-                continue;
-            }
+        let done = self.done.iter().enumerate().map(|(index, &done)| (ThreadId::new(index), done));
+        let orders =
+            |(thread, done)| self.memory.into_iter().flat_map(move |memory| memory.orders_of(thread, done));
+        for (thread, place, before) in done.flat_map(orders) {
             if places.is_empty() {
                 places.extend(schedule.iter().enumerate().map(|(place, &event)| (event, place)));
             }
