@@ -53,7 +53,7 @@ pub struct DeadlockLimits {
     pub each: crate::PatternLimits,
     /// How many patterns to ask about.
     pub patterns: u64,
-    /// How many steps to look for cycles, and a quarter as many for their instances, which cost more.
+    /// How many steps to look for cycles, as many for groups of their events, and a quarter as many for their instances, which cost more.
     pub steps: u64,
     /// How many run-ups to look at for deadlocks with all sections in the order of the trace; the others are left to the
     /// engine.
@@ -115,6 +115,7 @@ pub fn search_within(
         lost: FxHashSet::default(),
         counts: Counts { blocked: blocked.events, ..Counts::default() },
         steps: limits.run_ups,
+        group_steps: limits.steps,
         pass: Pass::Preserving,
         syncp: None,
     };
@@ -168,6 +169,8 @@ struct Search<'a> {
     counts: Counts,
     /// Run-ups that may still be looked at, or events of instances that may still be tried.
     steps: u64,
+    /// Groups that may still be tried in places of cycles: few places in the source make many, if they are for many locks or semaphores.
+    group_steps: u64,
     pass: Pass,
     /// Made when there is a cycle.
     syncp: Option<Syncp<'a>>,
@@ -176,6 +179,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn cycles(&mut self) {
         self.counts.cycles = 0;
+        self.group_steps = self.limits.steps;
         let blocked = self.blocked;
         let threads = self.index.threads().threads();
         let mut cycles = Cycles::new(blocked, threads, self.limits.steps, self.index.bounds());
@@ -196,6 +200,8 @@ impl<'a> Search<'a> {
             return Visit::Stop;
         }
         for group in &node.groups {
+            let Some(left) = self.group_steps.checked_sub(1) else { return Visit::Stop };
+            self.group_steps = left;
             if places.iter().any(|place| self.index.open().sets().exclude(place.group.held, group.held)) {
                 continue;
             }

@@ -483,3 +483,21 @@ fn limits_are_reported() {
         "by the engine"
     );
 }
+
+/// Three threads pass two hundred semaphores on at thirty places: few places, and more than a billion cycles of groups of events. What is
+/// settled is not asked again, but each had to be looked at.
+#[test]
+fn cycles_of_few_places_and_many_semaphores_are_cut_short() {
+    let mut text = String::new();
+    for round in 0..30 {
+        for semaphore in 0..200 {
+            text += &format!("T{0}|take(s{semaphore})|{round}\n", round % 3);
+            text += &format!("T{0}|post(s{semaphore})|{round}\n", (round + 1) % 3);
+        }
+    }
+    let limits = DeadlockLimits { steps: 20_000, run_ups: 20_000, ..DeadlockLimits::default() };
+    let started = std::time::Instant::now();
+    let (_, counts) = run(&read(&text), Model::ReadsFrom, limits);
+    assert!(counts.cut_short, "{counts:?}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(60), "{:?}", started.elapsed());
+}
