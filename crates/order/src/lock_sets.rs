@@ -1,6 +1,7 @@
 //! Which locks each thread holds, as interned sets: a trace has few different ones.
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use trace::{LockId, Op, ThreadId};
@@ -71,9 +72,10 @@ impl Mask {
 /// All sets of locks that were held by some thread.
 #[derive(Clone, Debug)]
 pub struct LockSets {
-    sets: Vec<Box<[LockHold]>>,
+    /// Shared with `ids` and with copies of all sets: where locks are held in thousands, so are the sets large.
+    sets: Vec<Arc<[LockHold]>>,
     masks: Vec<Mask>,
-    ids: FxHashMap<Box<[LockHold]>, LockSetId>,
+    ids: FxHashMap<Arc<[LockHold]>, LockSetId>,
     /// All locks so far have a bit of their own.
     masks_are_exact: bool,
 }
@@ -105,8 +107,9 @@ impl LockSets {
             self.masks_are_exact &= hold.lock.0 < u64::BITS;
         }
         self.masks.push(mask);
-        self.sets.push(holds.into());
-        self.ids.insert(holds.into(), id);
+        let holds: Arc<[LockHold]> = holds.into();
+        self.sets.push(holds.clone());
+        self.ids.insert(holds, id);
         id
     }
 
