@@ -214,10 +214,17 @@ pub(crate) fn run_to_end(
     let passing = PassingOn::start()?;
     let mut child = program.spawn()?;
     passing.to(child.id());
-    let running = Running { group, passing: &passing, until: duration.map(|limit| started + limit) };
+    let running = Running { passing: &passing, until: duration.map(|limit| started + limit) };
+    // Who keeps what is printed runs the program again and again: each run would leave something behind.
+    let is_one_of_many = output.is_some();
     let status = running.wait(&mut child, output, driver.as_mut());
+    let is_interrupted = passing.received() > 0;
     passing.to_nobody();
     let (status, in_time) = status?;
+    if group && (is_one_of_many || is_interrupted || !in_time) {
+        // Whatever it started ends with it, also if it was the first to go.
+        signals::send(-(child.id() as i32), libc::SIGKILL);
+    }
     let elapsed = started.elapsed();
     let ending = ending(status, in_time);
     let undriven = Driven { ending, not_ready: None };
@@ -248,8 +255,6 @@ pub(crate) fn ending(status: ExitStatus, in_time: bool) -> Ending {
 
 /// A program that runs.
 struct Running<'p> {
-    /// It has a process group of its own.
-    group: bool,
     passing: &'p PassingOn,
     /// When its time is over.
     until: Option<Instant>,
@@ -293,9 +298,6 @@ impl Running<'_> {
             watch.wait_at_most(interval.min(left));
         }
         signals::send(child.id() as i32, libc::SIGKILL);
-        if self.group {
-            signals::send(-(child.id() as i32), libc::SIGKILL);
-        }
         child.wait().map(|status| (status, in_time))
     }
 }
@@ -335,7 +337,11 @@ pub(crate) fn end_with_us(program: &mut Command) {
 /// The logs in a run's directory.
 pub(crate) fn processes(directory: &Path, program: u32) -> io::Result<Vec<Process>> {
     let mut logs = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    let entries = fs::read_dir(directory).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other("what was recorded was removed while the program ran"),
+        _ => error,
+    })?;
+    for entry in entries {
         let log = entry?.path();
         let stem = log.file_stem().and_then(OsStr::to_str).unwrap_or_default();
         // A program that took the place of another in the same process has the next name.

@@ -77,6 +77,24 @@ fn a_stubborn_program_is_killed_after_a_while() {
     assert!(count(&workshop.trace("foretell.ftr"), "w(shared)") >= 2);
 }
 
+/// What a program has started ends with it where we end it, however fast the program itself goes; and after each run of a hunt.
+#[test]
+fn the_children_of_a_program_end_with_it() {
+    let workshop = compiled("sandbox.c");
+    let run = |arguments: &[&str]| workshop.foretell(arguments).output().expect("it runs").status.code();
+    assert_eq!(run(&["record", "--timeout", "1", "--", "./program", "family"]), Some(128 + 15));
+    gone_soon(&workshop);
+    assert!(workshop.path("foretell.ftr").exists());
+    let mut record = workshop.foretell(&["record", "--", "./program", "family"]);
+    let mut child = record.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(700));
+    send("-TERM", child.id());
+    assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15));
+    gone_soon(&workshop);
+    assert!(matches!(run(&["hunt", "--timeout", "5", "--", "./program", "orphan"]), Some(0 | 1)));
+    gone_soon(&workshop);
+}
+
 #[test]
 fn whoever_asks_twice_is_obeyed_at_once() {
     let workshop = compiled("sandbox.c");

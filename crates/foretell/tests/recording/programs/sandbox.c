@@ -1,10 +1,11 @@
-// Ends by a system call of its own, in a sandbox if asked to, or ignores what should end it.
+// Ends by a system call of its own, in a sandbox if asked to, ignores what should end it, or leaves a child behind.
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 static int shared;
@@ -35,6 +36,12 @@ int main(int count, char **words)
         if (write(1, "s", 1) == 1)
             for (;;)
                 pause();
+    }
+    if (!strcmp(how, "family") || !strcmp(how, "orphan")) {
+        pid_t child = fork();
+        while (child == 0 || !strcmp(how, "family"))
+            pause();
+        return 0;
     }
     if (!strcmp(how, "strict"))
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
