@@ -123,6 +123,16 @@ fn end_at_last(bounds: Bounds) -> ! {
         stopped.reason
     ));
     remove_unfinished();
+    // What was found may be as large as what it was found in: presenting it ends as well.
+    let _ = thread::Builder::new().spawn(move || {
+        let patience = Patience::new(2 * bounds.grace() + Duration::from_secs(2));
+        while !patience.is_over() {
+            thread::sleep(TICK);
+        }
+        progress::say("what was found before could not be presented in time");
+        remove_unfinished();
+        std::process::exit(i32::from(Exit::Budget.status()))
+    });
     let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(words) = words.filter(|_| !REPORTING.swap(true, Ordering::SeqCst)) {
         std::process::exit(i32::from(words(stopped).status()));
