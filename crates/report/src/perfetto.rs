@@ -3,6 +3,9 @@
 //! Process 0 is the observed run, each further one the schedule of a finding; a step takes a microsecond. Arrows are flows:
 //! synchronisation, and what reads see.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use trace::EventId;
 
@@ -18,7 +21,7 @@ const MOST_IN_ALL: usize = 1_000_000;
 
 /// The whole file.
 pub fn perfetto(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
-    let mut events = Vec::new();
+    let mut events = TraceEvents::default();
     let observed: Vec<EventId> = (0..contexts.own.trace.len()).map(EventId::new).collect();
     let mut left = MOST_IN_ALL;
     process(&contexts.own, &mut events, 0, "observed run", &observed, &[], &mut left);
@@ -29,24 +32,34 @@ pub fn perfetto(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
         let context = contexts.of(finding);
         process(context, &mut events, index + 1, &name, &order, &named, &mut left);
     }
-    let file = json!({
-        "displayTimeUnit": "ns",
-        "otherData": {"producer": format!("foretell {}", env!("CARGO_PKG_VERSION"))},
-        "traceEvents": events,
-    });
-    file.to_string() + "\n"
+    let producer = json!({"producer": format!("foretell {}", env!("CARGO_PKG_VERSION"))});
+    format!(r#"{{"displayTimeUnit":"ns","otherData":{producer},"traceEvents":[{}]}}"#, events.text) + "\n"
+}
+
+/// The events as text: as values, a million of them would take a gigabyte.
+#[derive(Default)]
+struct TraceEvents {
+    text: String,
+}
+
+impl TraceEvents {
+    fn push(&mut self, event: Value) {
+        let comma = if self.text.is_empty() { "" } else { "," };
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "{comma}{event}");
+    }
 }
 
 /// The schedule, then the events that are next.
 pub(crate) fn with_next(finding: &Finding) -> Vec<EventId> {
-    let scheduled: std::collections::HashSet<EventId> = finding.schedule.iter().copied().collect();
+    let scheduled: HashSet<EventId> = finding.schedule.iter().copied().collect();
     let next = finding.named_events().filter(|event| !scheduled.contains(event));
     finding.schedule.iter().copied().chain(next).collect()
 }
 
 fn process(
     context: &Context<'_>,
-    out: &mut Vec<Value>,
+    out: &mut TraceEvents,
     process: usize,
     name: &str,
     order: &[EventId],
@@ -64,11 +77,10 @@ fn process(
     out.push(
         json!({"ph": "M", "name": "process_sort_index", "pid": process, "args": {"sort_index": process}}),
     );
-    let mut threads = Vec::new();
+    let mut threads = HashSet::new();
     for (step, &event) in order.iter().enumerate().skip(skipped) {
         let thread = context.trace.thread(event);
-        if !threads.contains(&thread) {
-            threads.push(thread);
+        if threads.insert(thread) {
             let named = json!({"name": words.thread(thread)});
             out.push(
                 json!({"ph": "M", "name": "thread_name", "pid": process, "tid": thread.0, "args": named}),
