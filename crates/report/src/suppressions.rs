@@ -7,8 +7,11 @@
 //! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks and of misuse; `called_from_lib:` the source file or the library an
 //! event itself lies in; `thread:` the names of the threads; `signal:` what a signal handler must not do.
 
+mod letters;
+
 use trace::{EventId, MisuseKind, Op};
 
+use self::letters::LetterPairs;
 use crate::context::Context;
 use crate::place::SourcePlace;
 use crate::report_flags::{has_event_in, misuse_of};
@@ -81,8 +84,28 @@ impl Suppressions {
 
     /// The index of the first entry that a finding falls under.
     pub fn matching(&self, context: &Context<'_>, finding: &Finding) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.matches(context, finding))
+        let letters = letters_of(context, finding);
+        let mut entries = self.entries.iter();
+        entries.position(|entry| letters.may_have(&entry.pattern.letters) && entry.matches(context, finding))
     }
+}
+
+/// The letters of all names of a finding that a suppression can be about.
+fn letters_of(context: &Context<'_>, finding: &Finding) -> LetterPairs {
+    let (symbols, mut letters) = (context.trace.symbols(), LetterPairs::default());
+    letters.add(&finding.object);
+    for event in finding.named_events() {
+        letters.add(symbols.location(context.trace.location(event)));
+        letters.add(symbols.thread(context.trace.thread(event)));
+        for frame in context.stack(event) {
+            letters.add(&frame.function);
+            letters.add(&frame.location);
+        }
+    }
+    let failed = finding.failure.iter().flat_map(|failure| &failure.stack);
+    failed.for_each(|frame| letters.add(frame));
+    context.trace.metadata().libraries.iter().for_each(|library| letters.add(&library.path));
+    letters
 }
 
 impl Suppression {
@@ -259,6 +282,8 @@ struct Pattern {
     at_start: bool,
     at_end: bool,
     parts: Vec<String>,
+    /// Of all parts: a name without them does not match.
+    letters: LetterPairs,
 }
 
 impl Pattern {
@@ -266,7 +291,10 @@ impl Pattern {
         let text = text.trim();
         let (at_start, text) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
         let (at_end, text) = text.strip_suffix('$').map_or((false, text), |rest| (true, rest));
-        Pattern { at_start, at_end, parts: text.split('*').map(str::to_owned).collect() }
+        let parts: Vec<String> = text.split('*').map(str::to_owned).collect();
+        let mut letters = LetterPairs::default();
+        parts.iter().for_each(|part| letters.add(part));
+        Pattern { at_start, at_end, parts, letters }
     }
 
     /// Whether a name is meant. Nothing matches an empty name, as in ThreadSanitizer.
