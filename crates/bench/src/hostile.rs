@@ -3,6 +3,7 @@
 //! generated traces, one row for each kind of finding; real programs that are fetched, built and recorded; and commands with limits.
 
 mod limits;
+pub(crate) mod odd;
 mod recordings;
 
 use std::fmt::Write as _;

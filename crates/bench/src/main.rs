@@ -62,6 +62,11 @@ const BENCHMARKS: &[Benchmark] = &[
     ),
     Benchmark::new("growth", "how cost grows with the trace, with pictures", growth::run),
     Benchmark::new("hostile", "small traces of odd shapes, within bounds of time and memory", hostile::run),
+    Benchmark::new(
+        "odd",
+        "traces and other files that were written to be slow, with limits",
+        hostile::odd::run,
+    ),
     Benchmark::new("fleet", "hunts on many machines: what the queue costs", fleet::run),
     Benchmark::new("papers", "the papers' tables, ours next to theirs", papers::run),
     Benchmark::new("states", "enumerating and counting global states", tables::states),

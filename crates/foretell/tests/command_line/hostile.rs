@@ -114,6 +114,73 @@ fn the_time_ends_the_reading_of_what_never_ends() {
     }
 }
 
+/// Evidence and schedules are read as a whole, so the memory ends the reading of a file that unpacks to a gigabyte.
+#[test]
+fn the_memory_ends_the_reading_of_evidence_that_unpacks_to_much() {
+    let place = Workplace::new();
+    place.write("e.std", "T0|r(x)|1\nT1|w(x)|2\n");
+    let decide = ["decide", "e.std", "--reads", "0=1", "--model", "sync", "-q", "--schedule-out", "e.sched"];
+    place.run(&decide);
+    let header = String::from_utf8(place.read("e.sched")).expect("it is text");
+    let header = header.replace("foretell-schedule 1", "foretell-schedule 2");
+    let start = header.split("# id").next().expect("it has a header");
+    let files = [("s.sched.gz", start, "1|T1|0|w(x)|2|0|0\n"), ("e.json.gz", "{", " ")];
+    for (name, start, line) in files {
+        let file = std::fs::File::create(place.path(name)).unwrap();
+        let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        let block = line.repeat((1 << 20) / line.len());
+        out.write_all(start.as_bytes()).unwrap();
+        (0..512).for_each(|_| out.write_all(block.as_bytes()).unwrap());
+        out.finish().unwrap();
+    }
+    let commands: [&[&str]; 3] = [
+        &["check", "s.sched.gz", "--trace", "e.std"],
+        &["check", "e.json.gz", "--trace", "e.std"],
+        &["replay", "--schedule", "s.sched.gz"],
+    ];
+    for command in commands {
+        let ran = place.run(&[command, &["--memory", "200M"]].concat());
+        assert_eq!(ran.code, Some(3), "{command:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("the file was not read to its end"), "{command:?}: {}", ran.stderr);
+    }
+}
+
+/// All writes are cases of each split here: the checker does not make a list of them for each.
+#[test]
+fn a_refutation_that_splits_often_takes_no_memory_for_each_case() {
+    let place = Workplace::new();
+    place.write("t.std", format!("T0|r(x)|1\n{}", "T1|w(x)|2\n".repeat(40_000)));
+    let mut evidence = place.run(&["decide", "t.std", "--reads", "0", "--model", "sync", "--json"]).json();
+    let split = || [serde_json::json!({"split": {"source": 0}}), serde_json::json!({"case": 0})];
+    evidence["verdict"] = "infeasible".into();
+    evidence["schedule"] = serde_json::Value::Null;
+    evidence["guaranteed"] = serde_json::Value::Null;
+    evidence["refutation"] =
+        serde_json::json!({"steps": (0..5_000).flat_map(|_| split()).collect::<Vec<_>>()});
+    place.write("e.json", evidence.to_string());
+    let ran = place.run(&["check", "e.json", "--memory", "300M"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.text(), ran.stderr);
+    assert!(ran.text().contains("stops before it is complete"), "{}", ran.text());
+}
+
+/// A condition that is long without being nested is refused, or answered.
+#[test]
+fn conditions_that_are_long_do_not_overflow_the_stack() {
+    let place = Workplace::new();
+    place.write("t.std", "T0|w(x)|1\nT1|w(y)|2\n");
+    let names: Vec<String> = (0..50_000).map(|number| format!("t{number}")).collect();
+    let conditions = [
+        (format!("{} > 0", vec!["1"; 100_000].join(" + ")), 2),
+        (format!("exists {}: true", names.join(", ")), 2),
+        (vec!["done(T0) == 3"; 50_000].join(" || "), 0),
+    ];
+    for (condition, code) in conditions {
+        place.write("rules.toml", format!("[[predicate]]\npossibly = '{condition}'\n"));
+        let ran = place.run(&["predict", "t.std", "--rules", "rules.toml"]);
+        assert_eq!(ran.code, Some(code), "{}: {}", &condition[..30], ran.stderr);
+    }
+}
+
 /// `A` holds `p` and waits on the monitor `q`; `B` needs `p` before it can notify. The trace logs `wait` where waiting begins, as Java's tools do.
 const WAITS_WITH_A_LOCK: &str = "M|fork(A)|1\nM|fork(B)|2\nB|acq(p)|20\nB|rel(p)|21\n\
     A|acq(p)|10\nA|acq(q)|11\nA|rel(q)|12\nA|wait(q)|12\nB|acq(q)|22\nB|notify(q)|23\nB|rel(q)|24\n\
