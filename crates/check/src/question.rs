@@ -13,11 +13,11 @@
 
 mod json;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use trace::{Access, BlockId, BlockNames, EventId, Op, ThreadId, Trace};
+use trace::{Access, BlockId, BlockNames, EventId, Op, SemaphoreId, ThreadId, Trace};
 
 /// What is demanded of the reads in a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -217,34 +217,30 @@ impl Question {
     /// it did not help. Threads that are created only after an event of the deadlock cannot help.
     pub fn spent_posts(&self, trace: &Trace) -> Vec<EventId> {
         let Question::Deadlock(blocked) = self else { return Vec::new() };
-        let is_taken = |semaphore| blocked.iter().any(|&event| trace.op(event) == Op::Take(semaphore));
-        if !blocked.iter().any(|&event| matches!(trace.op(event), Op::Take(_))) {
+        let taken = |&event: &EventId| match trace.op(event) {
+            Op::Take(semaphore) => Some(semaphore),
+            _ => None,
+        };
+        let taken: HashSet<SemaphoreId> = blocked.iter().filter_map(taken).collect();
+        if taken.is_empty() {
             return Vec::new();
         }
-        let mut last = vec![None; trace.symbols().threads.len()];
+        let threads = trace.symbols().threads.len();
+        let (mut last, mut stands) = (vec![None; threads], vec![None; threads]);
         for (event, thread, op) in trace.events() {
             if let Op::Post(semaphore) = op
-                && is_taken(semaphore)
+                && taken.contains(&semaphore)
             {
                 last[thread.index()] = Some(event);
             }
         }
-        let stands = |thread| blocked.iter().copied().find(|&event| trace.thread(event) == thread);
-        let is_out_of_reach = |post: EventId| {
-            let mut event = post;
-            // Forks come before what they fork, so this ends.
-            loop {
-                if stands(trace.thread(event)).is_some_and(|next| next <= event) {
-                    return true;
-                }
-                match trace.fork_of(trace.thread(event)) {
-                    Some(fork) if fork < event => event = fork,
-                    _ => return false,
-                }
-            }
+        blocked.iter().for_each(|&event| stands[trace.thread(event).index()] = Some(event));
+        let created_late = created_late(trace, &stands);
+        let can_help = |&post: &EventId| {
+            let thread = trace.thread(post).index();
+            stands[thread].is_none() && !created_late[thread]
         };
-        let outside = |&post: &EventId| stands(trace.thread(post)).is_none();
-        last.into_iter().flatten().filter(outside).filter(|&post| !is_out_of_reach(post)).collect()
+        last.into_iter().flatten().filter(can_help).collect()
     }
 
     /// Whether memory orders decide which reads must see what they saw: only those that synchronise, in a question about a race under
@@ -261,6 +257,34 @@ impl Question {
             Question::Race(..) | Question::Deadlock(_) | Question::Cut(_) => false,
         }
     }
+}
+
+/// By thread: whether it, or one it is created by, is created only where a thread stands. Each thread is looked at once, however long
+/// the line of its parents is.
+fn created_late(trace: &Trace, stands: &[Option<EventId>]) -> Vec<bool> {
+    let mut late: Vec<Option<bool>> = vec![None; stands.len()];
+    let mut line = Vec::new();
+    for thread in (0..stands.len()).map(ThreadId::new) {
+        let mut next = Some(thread);
+        let mut is_late = false;
+        // Forks come before what they fork, so this ends: no line is longer than there are threads.
+        while let Some(thread) = next.filter(|_| line.len() < stands.len()) {
+            if let Some(known) = late[thread.index()] {
+                is_late = known;
+                break;
+            }
+            line.push(thread);
+            let fork = trace.fork_of(thread);
+            let parent = fork.map(|fork| (fork, trace.thread(fork)));
+            if parent.is_some_and(|(fork, parent)| stands[parent.index()].is_some_and(|next| next <= fork)) {
+                is_late = true;
+                break;
+            }
+            next = parent.map(|(_, parent)| parent);
+        }
+        line.drain(..).for_each(|thread| late[thread.index()] = Some(is_late));
+    }
+    late.into_iter().map(|late| late == Some(true)).collect()
 }
 
 fn distinct(events: &[EventId]) -> Result<(), QuestionError> {

@@ -49,3 +49,23 @@ fn a_cut_names_threads_of_the_trace() {
     let elsewhere = WrittenQuestion::Cut(BTreeMap::from([("T9".to_owned(), 1)]));
     assert_eq!(elsewhere.about(&trace), Err(QuestionError::NoSuchThread("T9".to_owned())));
 }
+
+/// Five thousand threads, each created by the one before, may post to what five thousand others wait for. To go back along the line of
+/// their parents for each of them took minutes.
+#[test]
+fn posts_of_a_long_line_of_threads_are_found_quickly() {
+    const THREADS: usize = 5_000;
+    let forks = (0..THREADS).map(|i| format!("P{i}|fork(P{})|1\n", i + 1));
+    let posts = (0..THREADS).map(|i| format!("P{i}|post(s)|2\n"));
+    let takes = (0..THREADS).map(|i| format!("Q{i}|take(s)|3\n"));
+    let text: String = forks.chain(posts).chain(takes).collect();
+    let trace = trace::text::read(text.as_bytes()).unwrap();
+    let takes = (2 * THREADS..3 * THREADS).map(EventId::new);
+    let started = std::time::Instant::now();
+    let all: Question = Question::Deadlock(takes.clone().collect());
+    assert_eq!(all.spent_posts(&trace).len(), THREADS);
+    // The first of the line is blocked at its fork: nobody after it exists.
+    let first: Question = Question::Deadlock(takes.skip(1).chain([EventId(0)]).collect());
+    assert_eq!(first.spent_posts(&trace), []);
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+}
