@@ -39,11 +39,21 @@ impl TimeAndMemory {
 impl MemoryLimit {
     /// Starts the clock. From now on an interrupt ends the work as the end of the time does.
     pub fn start(self, timeout: Option<Duration>) -> Bounds {
-        let half = || bounds::installed().map(|installed| installed / 2);
-        let bounds = Bounds::start(timeout, self.memory.or_else(half));
+        let bounds = Bounds::start(timeout, self.memory.or_else(half_of_the_machine));
         interrupts::stop_at(bounds);
         bounds
     }
+}
+
+/// What presenting what was found may take: a tenth of the time that finding it took, at least ten seconds. What is not ready by then is
+/// not presented; nothing ends the process.
+pub fn presenting(found_in: Duration) -> Bounds {
+    const LEAST: Duration = Duration::from_secs(10);
+    Bounds::start(Some(LEAST.max(found_in / 10)), half_of_the_machine())
+}
+
+fn half_of_the_machine() -> Option<u64> {
+    bounds::installed().map(|installed| installed / 2)
 }
 
 /// A budget of steps for each question.

@@ -14,6 +14,7 @@ use crate::arguments::children;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
+use crate::limits::presenting;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::progress;
@@ -114,7 +115,8 @@ impl SuiteArguments {
     pub(super) fn run(&self, command: Vec<OsString>, results: PathBuf) -> Result<Exit, Diagnostic> {
         let options = self.options(command, results, this_program()?);
         let outcome = suite(&options, &mut TerminalObserver::new(self.mode))?;
-        report(outcome, &self.outputs, Bounds::NONE, self.mode)
+        // What the page shows besides the findings is searched for in one of the traces, which may be odd.
+        report(outcome, &self.outputs, presenting(self.timeout), self.mode)
     }
 
     fn options(&self, command: Vec<OsString>, results: PathBuf, this: PathBuf) -> SuiteOptions {
