@@ -43,14 +43,9 @@ impl Memory {
         self.orders.iter().map(|(&(thread, place), before)| (thread, place, before.as_slice()))
     }
 
-    /// The same for the first events of a thread, this many.
-    pub(crate) fn orders_of(
-        &self,
-        thread: ThreadId,
-        done: u32,
-    ) -> impl Iterator<Item = (ThreadId, u32, &[EventId])> {
-        let orders = self.orders.range((thread, 0)..(thread, done));
-        orders.map(|(&(thread, place), before)| (thread, place, before.as_slice()))
+    /// The events that come before one, which is at this place of its thread.
+    pub(crate) fn before(&self, thread: ThreadId, place: u32) -> &[EventId] {
+        self.orders.get(&(thread, place)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether the first event comes before the second, also by the program order of both threads.

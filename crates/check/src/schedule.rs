@@ -1,7 +1,6 @@
 //! Verifies a schedule by walking through it: every event must be able to happen where it stands,
 //! and the end must be what the question asks for.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
@@ -241,21 +240,19 @@ impl<'t, S: State> Walk<'t, S> {
         Ok(())
     }
 
-    /// What memory orders demand of the order of events.
+    /// What memory orders demand of the order of events, in the order of the schedule: what must come before an event has come.
     fn check_synchronisation(&self, schedule: &[EventId]) -> Result<(), ScheduleFault> {
-        let mut places = HashMap::new();
-        let done = self.done.iter().enumerate().map(|(index, &done)| (ThreadId::new(index), done));
-        let orders =
-            |(thread, done)| self.memory.into_iter().flat_map(move |memory| memory.orders_of(thread, done));
-        for (thread, place, before) in done.flat_map(orders) {
-            if places.is_empty() {
-                places.extend(schedule.iter().enumerate().map(|(place, &event)| (event, place)));
-            }
-            let event = self.threads.of_thread(thread)[place as usize];
-            let late = |first: &&EventId| places.get(*first).is_none_or(|first| *first > places[&event]);
-            if let Some(&first) = before.iter().find(late) {
+        let Some(memory) = self.memory else { return Ok(()) };
+        let mut done = vec![0; self.done.len()];
+        for &event in schedule {
+            let thread = self.trace.thread(event);
+            let to_come = |first: &&EventId| {
+                self.threads.place(**first) as u32 >= done[self.trace.thread(**first).index()]
+            };
+            if let Some(&first) = memory.before(thread, done[thread.index()]).iter().find(to_come) {
                 return Err(ScheduleFault::NotSynchronised(event, first));
             }
+            done[thread.index()] += 1;
         }
         Ok(())
     }
