@@ -134,7 +134,7 @@ pub(super) const ROWS: [Odd; 14] = [
     },
     Odd {
         name: "deadlock graph: 60 locks in every order of two, a thread each",
-        before: "2.1 s",
+        before: "0.9 s, all kinds",
         arguments: &["predict", "@t.std", "--only", "deadlock"],
         files: || {
             let pairs = (0..60).flat_map(|a| (0..60).filter(move |&b| a != b).map(move |b| (a, b)));
@@ -143,7 +143,7 @@ pub(super) const ROWS: [Odd; 14] = [
     },
     Odd {
         name: "deadlock graph: 25 layers of 6 locks, 6^25 cycles",
-        before: "0.5 s",
+        before: "0.1 s, all kinds",
         arguments: &["predict", "@t.std", "--only", "deadlock"],
         files: || {
             let pairs = (0..25)
@@ -153,7 +153,7 @@ pub(super) const ROWS: [Odd; 14] = [
     },
     Odd {
         name: "accesses under each of 2,048 sets of 11 locks",
-        before: "1.3 s",
+        before: "3.9 s",
         arguments: &["predict", "@t.std"],
         files: || {
             trace(|text| {
