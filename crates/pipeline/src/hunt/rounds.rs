@@ -5,6 +5,7 @@ mod behaviours;
 mod causes;
 mod ladder;
 mod pace;
+mod patience;
 pub(super) mod recordings;
 mod reduce;
 mod repeat;
@@ -13,7 +14,6 @@ mod unusual;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use check::WrittenQuestion;
 use report::{Finding, FindingKind, Harm, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
@@ -37,6 +37,7 @@ use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
 use announcements::Announcements;
 use pace::Pace;
+use patience::Patience;
 use repeat::Repetitions;
 use unusual::SearchedStatuses;
 
@@ -83,10 +84,7 @@ pub(super) struct Rounds<'a> {
     has_regions: bool,
     /// Libraries that order threads out of sight: what is only predicted may be impossible.
     hidden: BTreeSet<String>,
-    started: Instant,
-    /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
-    shown: usize,
-    last_found: Option<(Duration, Instant)>,
+    patience: Patience,
     announcements: Announcements,
     ended: HuntEnd,
     /// How often what was found is kept while findings are replayed.
@@ -138,9 +136,7 @@ impl<'a> Rounds<'a> {
             hidden: hidden_synchronisers(
                 first.trace.metadata().modules.iter().map(|module| Path::new(&module.path)),
             ),
-            started: Instant::now(),
-            shown: 0,
-            last_found: None,
+            patience: Patience::new(),
             announcements: Announcements::new(has_regions),
             ended: HuntEnd::default(),
             pace: Pace::new(),
@@ -424,11 +420,7 @@ impl<'a> Rounds<'a> {
         self.explorer.counts.settle(&mut self.predictions.findings);
         self.predictions.coverage = Some(self.covered());
         self.predictions.findings.sort_by_key(Finding::rank);
-        let shown = self.predictions.findings.iter().filter(|finding| finding.shown == Some(true)).count();
-        if shown > self.shown {
-            self.shown = shown;
-            self.last_found = Some((self.started.elapsed(), Instant::now()));
-        }
+        self.patience.note(&self.predictions.findings);
         self.pace.time(|| self.directory.save(&self.predictions))
     }
 

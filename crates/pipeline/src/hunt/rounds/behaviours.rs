@@ -25,10 +25,6 @@ use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::Replayer;
 use crate::trace_file::ExploredTrace;
 
-/// A hunt that has found a failure continues for a multiple of the time that took, and at least for a minimum.
-const AFTER_A_FAILURE: (u32, Duration) = (3, Duration::from_secs(2));
-/// The same for a hunt that has found something else: a race may have worse to follow.
-const AFTER_A_FINDING: (u32, Duration) = (10, Duration::from_secs(10));
 /// A run may take this many times as long as the longest of the first runs, and at least [`SHORTEST_LIMIT`].
 const SLACK: u32 = 10;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
@@ -278,7 +274,7 @@ impl Rounds<'_> {
     /// Whether half of the time is used.
     fn is_half_over(&self) -> bool {
         let left = self.options.budget.time_left();
-        left.is_some_and(|left| left < self.started.elapsed())
+        left.is_some_and(|left| left < self.patience.elapsed())
     }
 
     /// Why the hunt ends now, if it does.
@@ -290,14 +286,7 @@ impl Rounds<'_> {
             let bound = self.options.budget.bounds.reached().unwrap_or(Bound::Time);
             return Some(HuntEnd::Stopped(bound_of_findings(bound)));
         }
-        self.is_patient_no_longer().then_some(HuntEnd::NoNewFindings)
-    }
-
-    /// Whether something was found, and nothing more for a while.
-    fn is_patient_no_longer(&self) -> bool {
-        let Some((found_after, found_at)) = self.last_found else { return false };
-        let (times, least) = if self.has_failure() { AFTER_A_FAILURE } else { AFTER_A_FINDING };
-        found_at.elapsed() > (found_after * times).max(least)
+        self.patience.is_over(self.has_failure()).then_some(HuntEnd::NoNewFindings)
     }
 
     /// Makes these runs at the same time, and takes them in; how long the longest took.
