@@ -152,7 +152,7 @@ impl Job {
 
     fn wait(&self, child: &mut Child, cancellation: &Cancellation) -> io::Result<u8> {
         let (mut until, mut asked) = (Instant::now() + self.limit, false);
-        let watch = EndWatch::of(child);
+        let watch = EndWatch::of(child.id());
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(code(status));

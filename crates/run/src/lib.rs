@@ -13,6 +13,7 @@ pub mod environment;
 pub mod failure;
 pub mod influences;
 pub mod job;
+mod launch;
 pub mod machine;
 pub mod mapping;
 mod output;

@@ -270,7 +270,7 @@ impl Running<'_> {
         mut driver: Option<&mut Driver<'_>>,
     ) -> io::Result<(ExitStatus, bool)> {
         let (mut until, mut in_time, mut asked) = (self.until, true, false);
-        let watch = EndWatch::of(child);
+        let watch = EndWatch::of(child.id());
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok((status, in_time));

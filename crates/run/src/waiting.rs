@@ -4,7 +4,6 @@
 //! again. A hunt runs programs that take milliseconds, and thousands of them: sleeping in between would be a good part of its time.
 
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
-use std::process::Child;
 use std::time::Duration;
 
 use nix::libc;
@@ -22,11 +21,11 @@ pub(crate) struct EndWatch {
 }
 
 impl EndWatch {
-    /// That of a child which nobody has waited for yet.
+    /// That of a child, by the number of its process, which nobody has waited for yet.
     #[expect(unsafe_code, reason = "the standard library has no stable way to get it")]
-    pub(crate) fn of(child: &Child) -> EndWatch {
+    pub(crate) fn of(child: u32) -> EndWatch {
         // SAFETY: a system call that takes numbers.
-        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) };
+        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child as libc::pid_t, 0) };
         let process = (descriptor >= 0).then(|| {
             // SAFETY: the kernel has just given it to us.
             unsafe { OwnedFd::from_raw_fd(descriptor as i32) }
@@ -57,7 +56,7 @@ mod tests {
     #[test]
     fn the_end_of_a_process_ends_the_wait() {
         let mut child = Command::new("sleep").arg("0.1").spawn().unwrap();
-        let watch = EndWatch::of(&child);
+        let watch = EndWatch::of(child.id());
         assert!(watch.process.is_some());
         let started = Instant::now();
         watch.wait_at_most(Duration::from_millis(1));

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use nix::libc;
@@ -16,8 +16,9 @@ use crate::Cancellation;
 use crate::directory::WorkDirectory;
 use crate::drive::{ClientFile, Drive, Driver};
 use crate::environment::{Environment, EnvironmentSource};
+use crate::launch::{Launch, Launched};
 use crate::output::OutputFile;
-use crate::record::{ending, without_surprises};
+use crate::record::ending;
 use crate::signals;
 use crate::waiting::{EndWatch, LOOK};
 use compile::embedded;
@@ -104,16 +105,16 @@ pub(super) fn run(
     cancellation: &Cancellation,
 ) -> io::Result<ReplayedRun> {
     let directory = prepared(control, settings, command.clock)?;
-    let program = as_recorded(command, environment(command, directory.path())?);
+    let environment = environment(command, directory.path())?;
     // Without room for it, the server is not heard, and only time tells what it has received.
     let file = command.drive.as_ref().and_then(|_| ClientFile::create(directory.path()).ok());
-    execute(program, command, directory, file, limit, cancellation)
+    execute(&environment, command, directory, file, limit, cancellation)
 }
 
-/// Runs a program to its end, or until its time is over; its output goes into the directory. A server that has the runtime says in the file what
-/// its clients send.
+/// Runs the command in this environment to its end, or until its time is over; its output goes into the directory. A server that has the runtime
+/// says in the file what its clients send.
 pub(super) fn execute(
-    mut program: std::process::Command,
+    environment: &Environment,
     command: &Command,
     directory: WorkDirectory,
     file: Option<ClientFile>,
@@ -121,16 +122,21 @@ pub(super) fn execute(
     cancellation: &Cancellation,
 ) -> io::Result<ReplayedRun> {
     let mut output = OutputFile::create(&directory.path().join(OUTPUT_FILE))?;
-    program.stdin(input(command)?).stdout(output.for_program()?).stderr(output.for_program()?);
-    program.process_group(0);
-    without_surprises(&mut program);
+    let launch = Launch {
+        file: &command.file(),
+        words: &command.words,
+        directory: command.directory.as_deref(),
+        environment,
+        input: input(command)?,
+        output: [output.for_program()?, output.for_program()?],
+    };
     let printed = || output.for_program().map(Some);
     let mut driver = match &command.drive {
         Some(drive) => Some(Driver::new(drive, printed()?, printed()?, directory.path(), file)?),
         None => None,
     };
     let started = Instant::now();
-    let mut child = program.spawn()?;
+    let mut child = launch.start()?;
     let waited = wait(&mut child, started + limit, cancellation, &mut output, driver.as_mut());
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
@@ -181,23 +187,20 @@ pub(super) fn as_recorded(command: &Command, environment: Environment) -> std::p
     program
 }
 
-pub(super) fn input(command: &Command) -> io::Result<Stdio> {
-    Ok(match &command.input {
-        Some(path) => File::open(path)?.into(),
-        None => Stdio::null(),
-    })
+pub(super) fn input(command: &Command) -> io::Result<File> {
+    File::open(command.input.as_deref().unwrap_or(Path::new("/dev/null")))
 }
 
 /// Waits for the end, or kills the program and all it started, when its time is over or the run is called off; whether it was
 /// in time.
 fn wait(
-    child: &mut Child,
+    child: &mut Launched,
     until: Instant,
     cancellation: &Cancellation,
     output: &mut OutputFile,
     mut driver: Option<&mut Driver<'_>>,
 ) -> io::Result<(ExitStatus, bool)> {
-    let watch = EndWatch::of(child);
+    let watch = EndWatch::of(child.id());
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok((status, true));

@@ -85,8 +85,7 @@ impl ThreadSanitizer {
         environment.set(wire::ORDER_VARIABLE, &order);
         let said = directory.path().join("report");
         environment.set("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
-        let program = run::as_recorded(command, environment);
-        let ran = run::execute(program, command, directory, None, limit, cancellation)?;
+        let ran = run::execute(&environment, command, directory, None, limit, cancellation)?;
         let report = reports_in(ran.directory.path())?;
         if ran.ending == Ending::Exited(NOT_LOADED) && report.is_empty() {
             let output = ran.output();
