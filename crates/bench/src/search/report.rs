@@ -14,6 +14,11 @@ impl Way {
         runs.get(self.seeds as usize / 2).copied()
     }
 
+    /// Whether the program fails within so many runs with most seeds.
+    fn fails_within(&self, runs: u64) -> bool {
+        self.median().is_some_and(|median| median <= runs)
+    }
+
     /// The medians of those seeds with which the program failed, and with how many it did.
     fn shown(&self) -> String {
         let failed = self.failed.len() as u64;
@@ -74,9 +79,26 @@ pub(super) fn table(rows: &[Row], bench: &Bench<'_>) -> String {
         failed(|row| !row.pct.failed.is_empty()),
         failed(|row| row.stress.is_some()),
     );
+    text.push_str(&within(rows, bench.policy_runs));
     text.push_str(&compared(rows, bench.policy_runs));
     text.push_str(&beside_nidhugg(rows));
     text
+}
+
+/// How many programs fail within how many runs, with most seeds.
+fn within(rows: &[Row], policy_runs: u64) -> String {
+    let numbers: Vec<u64> = [1, 10, 100, 1000].into_iter().filter(|&runs| runs <= policy_runs).collect();
+    let of = |name: &str, way: fn(&Row) -> &Way| {
+        let fails = |runs: &u64| rows.iter().filter(|row| way(row).fails_within(*runs)).count().to_string();
+        format!("{name} {}", numbers.iter().map(fails).collect::<Vec<_>>().join(", "))
+    };
+    format!(
+        "\nPrograms that fail with most seeds within {} runs: {}; {}; {}.\n",
+        numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        of("hunt", |row| &row.hunt),
+        of("random", |row| &row.random),
+        of("pct", |row| &row.pct),
+    )
 }
 
 /// The medians over all programs, and how often the hunt needs a tenth of the runs that random priorities do.
@@ -140,4 +162,26 @@ fn beside_nidhugg(rows: &[Row]) -> String {
         of(|&(hunt, _)| hunt),
         of(|&(_, nidhugg)| nidhugg),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(hunt: &[u64], pct: &[u64]) -> Row {
+        let way = |runs: &[u64]| Way { failed: runs.iter().map(|&runs| (runs, 0.1)).collect(), seeds: 3 };
+        let (name, group, confirmed) = ("p".to_owned(), "g".to_owned(), String::new());
+        let (hunt, random, pct) = (way(hunt), way(&[]), way(pct));
+        Row { name, group, hunt, confirmed, random, pct, stress: None, nidhugg: None }
+    }
+
+    #[test]
+    fn most_seeds_say_within_how_many_runs_a_program_fails() {
+        let rows = [row(&[1, 2, 9], &[300, 40]), row(&[8, 1], &[700])];
+        assert_eq!(
+            within(&rows, 1000),
+            "\nPrograms that fail with most seeds within 1, 10, 100, 1000 runs: hunt 0, 2, 2, 2; random 0, 0, 0, 0; pct 0, 0, 0, 1.\n"
+        );
+        assert!(within(&rows, 100).contains("within 1, 10, 100 runs: hunt 0, 2, 2;"));
+    }
 }
