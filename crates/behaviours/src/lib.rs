@@ -34,6 +34,7 @@ mod route;
 mod run;
 mod search;
 mod targets;
+mod waiting;
 
 pub use doubt::Doubt;
 pub use route::{Leg, Route};

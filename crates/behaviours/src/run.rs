@@ -13,7 +13,7 @@ use crate::cells::{Cell, Cells};
 use crate::doubt::Doubt;
 
 /// The place in the program that read, and the place that wrote what was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SitePair {
     pub(crate) read: u64,
     /// 0: the initial value.

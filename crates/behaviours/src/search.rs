@@ -1,7 +1,6 @@
 //! The search for all behaviours: a tree of prefixes ([the overview](crate) says why it is complete).
 
-use std::cmp::Ordering;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,6 +9,7 @@ use crate::prefix::Changed;
 use crate::route::{self, ChangedEvent, Route, RouteSearch};
 use crate::run::{Run, SitePair};
 use crate::targets::{Target, TargetLimits, Targets};
+use crate::waiting::{Queue, Waiting};
 
 /// How much a search may keep.
 #[derive(Clone, Copy, Debug)]
@@ -56,29 +56,6 @@ struct Node {
     targets: Targets,
 }
 
-/// A target that waits to be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Waiting {
-    /// Lower comes first: how often the pair of places was seen or tried.
-    tried: u32,
-    depth: u32,
-    node: usize,
-    target: u32,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |waiting: &Waiting| (waiting.tried, waiting.depth, waiting.node, waiting.target);
-        key(other).cmp(&key(self))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// What is known of the behaviours of a program, and what is left to be tried.
 #[derive(Debug, Default)]
 pub struct Search {
@@ -88,7 +65,7 @@ pub struct Search {
     /// How often each pair of places was seen, or tried.
     pairs: FxHashMap<SitePair, u32>,
     nodes: Vec<Node>,
-    waiting: BinaryHeap<Waiting>,
+    waiting: Queue,
     doubts: BTreeSet<Doubt>,
     /// Targets that were kept, and the bytes of these and the runs.
     kept_targets: usize,
@@ -150,13 +127,7 @@ impl Search {
 
     /// The next run to be made; none if no target is left. A task that was handed out is to be given back by [`Search::finish`].
     pub fn next_task(&mut self) -> Option<Task> {
-        while let Some(entry) = self.waiting.pop() {
-            let target = &self.nodes[entry.node].targets.all[entry.target as usize];
-            let tried = self.pairs.get(&target.pair).copied().unwrap_or(0);
-            if tried > entry.tried {
-                self.waiting.push(Waiting { tried, ..entry });
-                continue;
-            }
+        while let Some(entry) = self.waiting.pop(|pair| self.pairs.get(&pair).copied().unwrap_or(0)) {
             if let Some(task) = self.look_at(entry) {
                 self.under_way += 1;
                 return Some(task);
@@ -290,11 +261,11 @@ impl Search {
             self.doubts.insert(Doubt::TooManyTargets);
         }
         self.kept_targets += targets.all.len();
-        self.kept_memory += size_of::<Node>() + targets.memory() + targets.all.len() * size_of::<Waiting>();
+        self.kept_memory += size_of::<Node>() + targets.memory() + targets.all.len() * Waiting::MEMORY;
         let node = self.nodes.len();
         for (target, number) in targets.all.iter().zip(0..) {
             let tried = self.pairs.get(&target.pair).copied().unwrap_or(0);
-            self.waiting.push(Waiting { tried, depth, node, target: number });
+            self.waiting.push(target.pair, tried, Waiting { depth, node, target: number });
         }
         self.nodes.push(Node { parent, run, kept, targets });
     }

@@ -1,5 +1,6 @@
 //! The same work on many items, on all cores.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
@@ -31,7 +32,9 @@ pub(crate) fn map_in_parallel<I: Send, T: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// How much can be done at the same time.
+/// How much can be done at the same time. It is asked for once: the answer takes files of the kernel, and a hunt wants to know before every run.
 pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    *CORES
 }
