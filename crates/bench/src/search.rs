@@ -5,6 +5,7 @@
 //! `target/search-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
 //! `FORETELL_SEARCH_SECONDS` says for how long it measures. Programs that are not done by then have fewer seeds, as their rows say, or are listed as not measured.
 //! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise), `FORETELL_SEARCH_SEEDS` with how many seeds each way is tried (5).
+//! `FORETELL_SEARCH_WAYS` says which ways are measured (`hunt,pct`, say; all unless told otherwise): of the others there is what is known from before.
 //! `NIDHUGG` names the program `nidhugg`, if it is to be compared with.
 
 mod report;
@@ -52,7 +53,8 @@ pub(crate) fn run() -> Outcome {
     let limit = number("FORETELL_SEARCH_SECONDS", 0..=u64::MAX)?.map(Duration::from_secs);
     let runs = number("FORETELL_SEARCH_RUNS", 1..=SEED_STEP)?.unwrap_or(POLICY_RUNS);
     let seeds = number("FORETELL_SEARCH_SEEDS", 1..=SEEDS)?.unwrap_or(SEEDS);
-    let bench = Bench { foretell: &foretell, nidhugg: Nidhugg::named(), policy_runs: runs, seeds };
+    let ways = std::env::var("FORETELL_SEARCH_WAYS").ok();
+    let bench = Bench { foretell: &foretell, nidhugg: Nidhugg::named(), policy_runs: runs, seeds, ways };
     let mut cells = Cells::of("search", Path::new(&foretell), limit)?;
     section.push_str(&with_directory(|directory| measure(&bench, &programs, &mut cells, directory))?);
     let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");
@@ -67,6 +69,15 @@ struct Bench<'a> {
     policy_runs: u64,
     /// With how many seeds each way is tried.
     seeds: u64,
+    /// The ways that are measured, separated by commas; none: all.
+    ways: Option<String>,
+}
+
+impl Bench<'_> {
+    /// Whether this way is measured, rather than known from before.
+    fn measures(&self, way: &str) -> bool {
+        self.ways.as_ref().is_none_or(|ways| ways.split(',').any(|other| other == way))
+    }
 }
 
 fn measure(
@@ -143,20 +154,25 @@ impl Trial<'_> {
         let plain = self.build("plain", "gcc", "g++")?;
         let name = &self.program.name;
         let mut confirmed = String::new();
-        let hunt = self.seeds(|seed| {
-            let cell = cells.get(&format!("{name} hunt {seed}"), || self.hunt(&ours, seed))?;
+        let hunt = self.seeds("hunt", |seed| {
+            let name = format!("{name} hunt {seed}");
+            let cell = self.cell("hunt", cells, &name, || self.hunt(&ours, seed))?;
             if cell.failed.is_none() {
                 confirmed.clone_from(&cell.confirmed);
             }
             Ok(cell)
         })?;
         let mut policy = |policy: &str| {
-            self.seeds(|seed| {
-                cells.get(&format!("{name} {} {seed}", self.way(policy)), || self.policy(&ours, policy, seed))
+            self.seeds(policy, |seed| {
+                let name = format!("{name} {} {seed}", self.way(policy));
+                self.cell(policy, cells, &name, || self.policy(&ours, policy, seed))
             })
         };
         let (random, pct) = (policy("random")?, policy("pct")?);
-        let stress = cells.get(&format!("{name} stress"), || self.stress(&plain))?.failed;
+        let stress = match self.cell("stress", cells, &format!("{name} stress"), || self.stress(&plain)) {
+            Err(reason) if self.bench.measures("stress") => return Err(reason),
+            stress => stress.ok().and_then(|cell| cell.failed),
+        };
         let nidhugg = self.nidhugg(cells)?;
         Ok(Row {
             name: name.clone(),
@@ -170,13 +186,28 @@ impl Trial<'_> {
         })
     }
 
+    /// The result of a way: measured, or known from before if the way is not measured.
+    fn cell(
+        &self,
+        way: &str,
+        cells: &mut Cells<Cell>,
+        name: &str,
+        measure: impl FnOnce() -> Result<Cell, String>,
+    ) -> Result<Cell, String> {
+        match self.bench.measures(way) {
+            true => cells.get(name, measure),
+            false => cells.known(name).ok_or_else(|| cells::TIME_UP.to_owned()),
+        }
+    }
+
     /// The results of one way with all seeds, or with those for which there was time.
-    fn seeds(&self, mut cell: impl FnMut(u64) -> Result<Cell, String>) -> Result<Way, String> {
+    fn seeds(&self, way: &str, mut cell: impl FnMut(u64) -> Result<Cell, String>) -> Result<Way, String> {
+        let is_needed = self.bench.measures(way);
         let mut way = Way::default();
         for seed in 0..self.bench.seeds {
             match cell(seed) {
                 Ok(cell) => way.failed.extend(cell.failed),
-                Err(reason) if seed == 0 || reason != cells::TIME_UP => return Err(reason),
+                Err(reason) if seed == 0 && is_needed || reason != cells::TIME_UP => return Err(reason),
                 Err(_) => break,
             }
             way.seeds = seed + 1;
@@ -187,7 +218,8 @@ impl Trial<'_> {
     /// How a search with Nidhugg ended: measured if there is one, or known from before.
     fn nidhugg(&self, cells: &mut Cells<Cell>) -> Result<Option<Ended>, String> {
         let name = format!("{} nidhugg", self.program.name);
-        let Some(nidhugg) = &self.bench.nidhugg else {
+        let measured = self.bench.nidhugg.as_ref().filter(|_| self.bench.measures("nidhugg"));
+        let Some(nidhugg) = measured else {
             return Ok(cells.known(&name).and_then(|cell| cell.ended));
         };
         let searched = || {
