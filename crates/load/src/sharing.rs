@@ -298,8 +298,10 @@ fn used_by_another(cells: &mut Pages<Cell>, block: Placed, allocator: u32) -> Op
     let mut found: Option<(u64, u64)> = None;
     let mut is_over = false;
     cells.look(block.start, block.length, |at, cells| {
+        // Where cells are the same, what is true of the second is true of all after it.
+        let looked_at = if cells.times > 1 { 2 } else { cells.len() };
         // The last cell may be that of the last address there is.
-        for (cell, address) in cells.iter().zip(at..=u64::MAX) {
+        for (cell, address) in cells.iter().take(looked_at).zip(at..=u64::MAX) {
             if is_over {
                 return;
             }
@@ -313,6 +315,12 @@ fn used_by_another(cells: &mut Pages<Cell>, block: Placed, allocator: u32) -> Op
                 }
                 Some(_) => is_over = true,
             }
+        }
+        if let Some((_, end)) = &mut found
+            && looked_at < cells.len()
+            && *end == at.saturating_add(looked_at as u64)
+        {
+            *end = at.saturating_add(cells.len() as u64);
         }
     });
     found.map(|(start, end)| Region {
@@ -353,4 +361,55 @@ fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec
     });
     close(&mut open, next);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The naive twin: byte by byte.
+    fn used_by_another_bytewise(
+        cells: &mut Pages<Cell>,
+        block: Placed,
+        allocator: u32,
+    ) -> Option<(u64, u64)> {
+        let own = owner_of(allocator) & OWNER;
+        let is_used = |cell: Cell| cell & OWNER != 0 && (cell & OWNER != own || cell & MANY != 0);
+        let bytes: Vec<Cell> =
+            (0..block.length).map(|at| cells.few::<1>(block.start + at).unwrap_or_default()[0]).collect();
+        let start = bytes.iter().position(|&cell| is_used(cell) && cell & BOUNDARY != 0)?;
+        let more = bytes[start + 1..].iter().take_while(|&&cell| is_used(cell) && cell & BOUNDARY == 0);
+        Some((start as u64, 1 + more.count() as u64))
+    }
+
+    /// Where pages touch, or somewhere.
+    fn border() -> impl Strategy<Value = u64> {
+        prop_oneof![3 => (0..6u64).prop_map(|page| page * PAGE as u64), 1 => 0..6 * PAGE as u64]
+    }
+
+    proptest! {
+        #[test]
+        fn what_another_thread_uses_is_found_as_by_the_naive_twin(
+            ranges in prop::collection::vec((border(), border(), 0..16u16), 0..6),
+            length in 1..6 * PAGE as u64,
+        ) {
+            let mut cells = Pages::default();
+            // The thread that allocates it, another one, or both; and where an access begins.
+            let kinds = [owner_of(0), owner_of(1), owner_of(0) | MANY, owner_of(1) | WRITTEN];
+            for (start, end, kind) in ranges {
+                let (start, length) = (start.min(end), start.abs_diff(end));
+                let boundary = if kind & 4 == 0 { 0 } else { BOUNDARY };
+                cells.update(start, length, |_| kinds[usize::from(kind & 3)] | boundary);
+                if kind & 8 != 0 {
+                    cells.update(start, 1, |cell| cell | BOUNDARY);
+                }
+            }
+            let block = Placed { number: BlockNumber(1), start: 0, length };
+            let found = used_by_another(&mut cells, block, 0).map(|region| (region.start, region.length));
+            // Pages that nobody has touched end a region, as a byte that nobody has touched does.
+            prop_assert_eq!(found, used_by_another_bytewise(&mut cells, block, 0));
+        }
+    }
 }
