@@ -98,7 +98,7 @@ struct Start {
 }
 
 impl Start {
-    /// Makes the process, with a stack of so many bytes, and waits until the program has taken over or failed to.
+    /// Makes the process, with a stack of this number of bytes, and waits until the program has taken over or failed to.
     #[expect(unsafe_code, reason = "a process that borrows memory is made by a system call")]
     fn in_new_process(&mut self, stack: usize) -> io::Result<libc::pid_t> {
         let mut stack = vec![MaybeUninit::<u128>::uninit(); stack.div_ceil(size_of::<u128>())];

@@ -256,7 +256,7 @@ impl Address {
     }
 }
 
-/// What became of the prediction of an event.
+/// How the prediction of an event turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forecast {
     /// It was right.

@@ -54,7 +54,7 @@ struct Run {
     megabytes: u64,
 }
 
-/// Fuzzes these targets (none: all), each for a number of seconds, and so many of them at a time.
+/// Fuzzes these targets (none: all), each for a number of seconds, this number of them at a time.
 pub(crate) fn run(seconds: u64, jobs: usize, targets: &[&str]) -> Outcome {
     if let Some(unknown) = targets.iter().find(|name| !TARGETS.iter().any(|(target, _)| target == *name)) {
         let known: Vec<&str> = TARGETS.iter().map(|(target, _)| *target).collect();

@@ -14,7 +14,7 @@ impl Way {
         runs.get(self.seeds as usize / 2).copied()
     }
 
-    /// Whether the program fails within so many runs with most seeds.
+    /// Whether the program fails within this number of runs with most seeds.
     fn fails_within(&self, runs: u64) -> bool {
         self.median().is_some_and(|median| median <= runs)
     }
