@@ -38,8 +38,8 @@ const TARGETS: &[(&str, &str)] = &[
 /// No input may take longer, in seconds, times the number of targets that share the machine; nor more memory, in megabytes.
 const LONGEST: usize = 20;
 const LARGEST: &str = "-rss_limit_mb=2048";
-/// Bounds of time are never given back: a command has one.
-const LEAKS: &str = "-detect_leaks=0";
+/// Bounds of time are never given back: a command has one. Said to libFuzzer, and to the sanitizer for the end of the run.
+const LEAKS: &str = "detect_leaks=0";
 
 /// What one target came to.
 struct Run {
@@ -108,6 +108,7 @@ fn fuzz(target: &'static str, seeds: &str, seconds: u64, longest: usize) -> Resu
     done(fuzzer("build", target)?.stdin(Stdio::null()))?;
     let before = processor_seconds()?;
     let mut command = fuzzer("run", target)?;
+    command.env("ASAN_OPTIONS", LEAKS);
     command.arg(corpus).arg(seeds);
     command.args([
         "--",
@@ -115,7 +116,7 @@ fn fuzz(target: &'static str, seeds: &str, seconds: u64, longest: usize) -> Resu
         "-print_final_stats=1",
         &format!("-timeout={longest}"),
         LARGEST,
-        LEAKS,
+        &format!("-{LEAKS}"),
     ]);
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cargo-fuzz: {error}"))?;
     let processor_seconds = processor_seconds()? - before;
